@@ -1,6 +1,8 @@
-"""For every test and doctest: the names that examples use without an import, and a limit of time."""
+"""For every test and doctest: the names that examples use without an import, bytecode, and a limit of time."""
 
 import faulthandler
+import os
+import sys
 import time
 
 import pytest
@@ -10,6 +12,15 @@ from tests.given_names import given_names
 
 LIMIT, PAUSE = 900, 60  # seconds
 WATCHED = pytest.StashKey[float]()
+
+
+def pytest_configure(config):
+    """Where no bytecode may be written beside its source, it goes to pytest's cache: tests start some hundred
+    processes, each of which would compile a second long."""
+    if sys.dont_write_bytecode and hasattr(config, "cache"):
+        sys.dont_write_bytecode, sys.pycache_prefix = False, str(config.cache.mkdir("bytecode"))
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture

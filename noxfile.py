@@ -19,7 +19,10 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["quick", "lint", "types"]
 
 ROOT = Path(__file__).parent
-WHEEL_LIMIT = 2_700_000  # bytes, of which torch's names are 60 000
+VERSION = re.search(
+    r'^__version__ = "(.+)"$', (ROOT / "fxgrad/__init__.py").read_text("utf-8"), re.MULTILINE
+)[1]
+WHEEL_LIMIT = 2_900_000  # bytes, of which torch's names are 60 000
 
 
 def run_readme_line(session, name, *, place=None, python="python3", **env):
@@ -34,7 +37,7 @@ def run_readme_line(session, name, *, place=None, python="python3", **env):
 
 @nox.session(venv_backend="none")
 def quick(session):
-    """One sample of each test, in about a minute."""
+    """One sample of each test, in two to three minutes on two cores."""
     run_readme_line(session, "quick", place="test")
 
 
@@ -77,6 +80,15 @@ def peers(session):
     run_readme_line(session, "peers")
 
 
+@nox.session
+@nox.parametrize("library", ["torch", "jax"])
+def packages(session, library):
+    """Programs over packages that are written for torch or JAX, through the door and on that; `-- -k NAME` for some."""
+    groups = nox.project.dependency_groups(nox.project.load_toml("pyproject.toml"), f"{library}-packages")
+    session.install(".[test]", *groups)
+    session.run("python", "-m", "pytest", "tests/packages", *session.posargs)
+
+
 @nox.session(venv_backend="none")
 def demo(session):
     """The demo, from the installed package with what it requires and no more."""
@@ -101,11 +113,13 @@ def types(session):
 
 @nox.session
 def docs(session):
-    """The site, from which a page of the browser is `.nox/site/index.html`; warnings are errors."""
-    session.install(".[docs]")
-    site = Path(session.cache_dir).parent / "site"
-    sphinx = ("sphinx-build", "-W", "--keep-going", "-q", "-j", "2", "-d", f"{site}-doctrees")
-    session.run(*sphinx, "-b", "html", *session.posargs, "docs", str(site))
+    """The site, which begins with `.nox/site/index.html`; warnings are errors, and so is what `docs/check` finds."""
+    session.install(".[docs]", "selenium")
+    sites = Path(session.cache_dir).parent / "site"  # a folder for each version
+    sphinx = ("sphinx-build", "-W", "--keep-going", "-q", "-j", "2", "-d", f"{sites}-doctrees")
+    session.run(*sphinx, "-b", "html", *session.posargs, "docs", str(sites / VERSION))
+    session.run("python", "-m", "docs.versions", str(sites))
+    session.run("python", "-m", "docs.check", str(sites / VERSION))
 
 
 @nox.session
@@ -150,9 +164,8 @@ def build(session):
     return next(out.glob("*.whl")), next(out.glob("*.tar.gz"))
 
 
-@nox.session
-def package(session):
-    """The wheel and the sdist, and what is in them."""
+def check_package(session):
+    """Builds the wheel and the sdist, checks what is in them, and returns the wheel."""
     wheel, sdist = build(session)
     session.install("twine")
     session.run("twine", "check", "--strict", str(wheel), str(sdist))
@@ -171,6 +184,63 @@ def package(session):
     session.log(f"{wheel.name}: {len(in_wheel)} files, {(size := wheel.stat().st_size):,} bytes")
     if size > WHEEL_LIMIT:
         session.error(f"that is more than {WHEEL_LIMIT:,}")
+    return wheel
+
+
+@nox.session
+def package(session):
+    """The wheel and the sdist, and what is in them."""
+    check_package(session)
+
+
+@nox.session
+def release(session):
+    """A release but for what cannot be undone: the files, checked and installed on every Python here, and the tag."""
+    tag = f"v{VERSION}"
+    if tag in session.run("git", "tag", silent=True, external=True).split():
+        session.error(f"{tag} is out: fxgrad/__init__.py and CITATION.cff need another version")
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    entries = dict(part.split("\n", 1) for part in re.split(r"^## ", changes, flags=re.MULTILINE)[1:])
+    if not entries.get(VERSION, "").strip():
+        session.error(f"CHANGELOG.md has no entry for {VERSION}")
+    wheel = check_package(session)
+    for python in session.run("python", ".ci/other_python.py", "--all", silent=True).split():
+        place = Path(session.create_tmp()).resolve() / "python"
+        session.run(python, "-m", "venv", "--clear", str(place), external=True)
+        own = next(str(p) for p in (place / "bin/python", place / "Scripts/python.exe") if p.exists())
+        wanted = f"fxgrad[native,scipy] @ {wheel.as_uri()}"
+        session.run(own, "-m", "pip", "install", "--quiet", wanted, external=True)
+        session.chdir(place)  # away from the checkout
+        session.run(own, "-m", "fxgrad.info", external=True)
+        program = "import fxgrad as fx; assert fx.jit(fx.grad(lambda x: x**3))(2.0) == 12"
+        session.run(own, "-c", program, external=True)
+        session.chdir(ROOT)
+    if unreleased := entries.get("Unreleased", "").count("\n- "):
+        session.warn(f"{unreleased} changes in CHANGELOG.md stand under Unreleased, and not under {VERSION}")
+    session.log(f"{wheel.parent} has the files. What is left: git tag -a {tag} && git push origin {tag}")
+
+
+@nox.session
+def gpu(session):
+    """What a GPU would be given, where there is none: groups of the tests' programs, compiled by NVIDIA's compiler, and
+    the tests' stand-in for CuPy beside CuPy's newest wheel, which is read and not imported."""
+    session.install(".[test,cuda-build]", "pip")
+    compiled = (
+        "-p",
+        "tests.kernels.cuda.compile_all",
+        "-m",
+        "quick",
+        "tests/transforms",
+        "tests/nn",
+        "tests/control",
+    )
+    session.run("python", "-m", "pytest", *compiled)
+    folder = Path(session.create_tmp()).resolve()
+    session.run(
+        "python", "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(folder), "cupy-cuda12x"
+    )
+    newest = max(folder.glob("cupy*.whl"), key=lambda file: file.stat().st_mtime)
+    session.run("python", "-m", "tests.cupy_stand_in.compare", str(newest))
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14", "3.14t"])
@@ -184,8 +254,10 @@ def install(session, dependencies):
         archive.extractall(here, filter="data")
     checkout = next(here.iterdir())
     shutil.rmtree(checkout / "fxgrad")
-    if dependencies == "lowest":  # of what the package requires; the tools of the tests are the newest
-        session.install("--resolution", "lowest-direct", f"fxgrad[all] @ {wheel.as_uri()}")
+    if dependencies == "lowest":  # direct ones, read from the project: of a wheel they would be indirect
+        session.install(
+            "--resolution", "lowest-direct", "--extra", "all", "-r", str(checkout / "pyproject.toml")
+        )
     session.install(f"fxgrad[test] @ {wheel.as_uri()}")
     session.chdir(checkout)
     session.run(

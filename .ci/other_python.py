@@ -1,7 +1,7 @@
 """Prints the path of the newest Python of this machine that is supported and is not of the version that runs this
-file; with `--free-threaded` of the newest that has no global lock. Looks for names on the path, then in the folders of
-pyenv and of uv. A name that does not run, as pyenv's for a version that is not selected, is passed over. Exits with 1
-where there is none.
+file; with `--free-threaded` of the newest that has no global lock; with `--all` the paths of one of each version. It
+looks for names on the path, then in the folders of pyenv and of uv. A name that does not run, as pyenv's for a version
+that is not selected, is passed over. Exits with 1 where there is none.
 """
 
 import os
@@ -25,20 +25,19 @@ def places(name):
 
 
 def find(free_threaded):
-    """The path of the first Python that runs and is of the kind, the newest first; None where there is none."""
-    own = "{}.{}".format(*sys.version_info)
+    """The first Python that runs of each version, the newest first, as pairs of version and path."""
     for version in SUPPORTED:
-        if version == own and not free_threaded:
-            continue
         for place in places(f"python{version}{'t' * free_threaded}"):
             done = subprocess.run([place, "-c", WHO], capture_output=True, text=True)
             if done.returncode == 0 and done.stdout.split()[-1] == str(int(free_threaded)):
-                return place
-    return None
+                yield version, place
+                break
 
 
 if __name__ == "__main__":
-    found = find("--free-threaded" in sys.argv)
-    if found is None:
+    free_threaded, every = "--free-threaded" in sys.argv, "--all" in sys.argv
+    own = None if free_threaded or every else "{}.{}".format(*sys.version_info)
+    found = [place for version, place in find(free_threaded) if version != own]
+    if not found:
         sys.exit(1)
-    print(found)
+    print(*(found if every else found[:1]), sep="\n")

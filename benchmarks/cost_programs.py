@@ -5,6 +5,7 @@ A module of fxgrad reads its numbers when it is imported, so programs import wha
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,15 +21,6 @@ class Program(NamedTuple):
     make: Callable[[int], Call]
     sizes: list[int]
     factors: tuple[float, ...] = EVERY
-
-
-class Work(NamedTuple):
-    """What takes a time: NumPy's call for each of two sizes, and how often the work is in the smaller, and the larger
-    call. The time is what the larger takes more, for each piece of work that it has more."""
-
-    make: Callable[[int], Call]
-    sizes: tuple[int, int]
-    pieces: tuple[float, float]
 
 
 def powers(first: int, last: int, step: int = 2) -> list[int]:
@@ -55,6 +47,20 @@ def multiplied_stacks(n: int) -> Call:
 
     x = np.ones((n, 96, 96))
     return lambda: fnp.matmul(x, x)
+
+
+def multiplied_matrices(*shape: int) -> Callable[[int], Call]:
+    """Matrices (n, k) and (k, m) for a shape (k, m)."""
+
+    def make(n: int) -> Call:
+        import numpy as np
+
+        import fxgrad.numpy as fnp
+
+        x, w = np.ones((n, shape[0]), "f4"), np.ones(shape, "f4")
+        return lambda: fnp.matmul(x, w)
+
+    return make
 
 
 def fused(n: int) -> Call:
@@ -162,6 +168,19 @@ def convolved_images(n: int) -> Call:
     x = torch.from_numpy(row(8 * n * n).reshape(1, 8, n, n))
     w = torch.from_numpy(row(8 * 8 * 9).reshape(8, 8, 3, 3))
     return lambda: torch.nn.functional.conv2d(x, w)
+
+
+def convolved_channels(n: int) -> Call:
+    import fxgrad.compat as torch
+
+    x = torch.ones(1, n, 28, 28).contiguous(memory_format=torch.channels_last)
+    return lambda: torch.nn.functional.conv2d(x, torch.ones(n, 1, 3, 3), groups=n)
+
+
+def ranked(k: int) -> Call:
+    import fxgrad.compat as torch
+
+    return functools.partial(torch.topk, torch.randn(16, 2048), k)
 
 
 def recurrent(n: int) -> Call:
@@ -385,10 +404,14 @@ PROGRAMS: dict[str, Program] = {
     "CONVOLVED_PRODUCTS": Program(convolved, [3 << k for k in (10, 12, 14, 16, 18)]),
     "RECURRENT_STATE": Program(recurrent, powers(4, 8, 1)),
     "SOLVED_ORDER": Program(stepped(solved), powers(2, 7, 1)),
+    "RANKED_ENTRIES": Program(ranked, powers(2, 10), BLOCKS[:-1]),
     "SORTED_ROW": Program(stepped(sorted_rows), powers(2, 7, 1)),
     "STEP_ENTRIES": Program(stepped(changed), powers(2, 8)),
     "STEP_PRODUCTS": Program(stepped(multiplied), powers(2, 7, 1)),
     "SHARED_STACK": Program(multiplied_stacks, powers(1, 6, 1)),
+    "BLOCK_LENGTH": Program(multiplied_matrices(512, 512), powers(8, 12, 1), BLOCKS),
+    "BLOCK_PRODUCTS": Program(multiplied_matrices(16, 512), powers(8, 12, 1), BLOCKS),
+    "ONE_THREAD_ROWS": Program(multiplied_matrices(64, 1), powers(4, 12)),
     "THREAD_WORK": Program(fused, powers(18, 22, 1)),
     "INDEXED_ENTRIES": Program(indexed, powers(8, 16)),
     "WHERE_ENTRIES": Program(chosen, powers(6, 14)),
@@ -410,6 +433,7 @@ PROGRAMS: dict[str, Program] = {
     "NODE_ENTRIES": Program(special("gammainc", 2.5), powers(8, 16), BLOCKS),
     "WINDOW_BYTES": Program(convolved_images, [16, 32, 64, 128], BLOCKS),
     "PLANE_ENTRIES": Program(convolved_images, [16, 32, 64, 128], BLOCKS),
+    "TOGETHER_ENTRIES": Program(convolved_channels, [32, 64, 256], BLOCKS),
     "PANEL_ENTRIES": Program(convolved_images, [16, 32, 64, 128], BLOCKS),
     "TRIANGLE_ORDER": Program(triangular(4, 32), powers(4, 6, 1), BLOCKS),
     "CHOLESKY_ORDER": Program(factored, powers(4, 8, 1), BLOCKS),
@@ -420,114 +444,6 @@ PROGRAMS: dict[str, Program] = {
     "DRAWN_ENTRIES": Program(drawn, powers(10, 18), BLOCKS),
 }
 
-
-# -- what NumPy takes -------------------------------------------------------------------------------------------------
-def of_entries(name: str, operands: int = 1) -> Callable[[int], Call]:
-    """Return the program that calls a function of NumPy's on n entries."""
-
-    def make(n: int) -> Call:
-        import numpy as np
-
-        function, given = getattr(np, name), [row(n)] * operands
-        return lambda: function(*given)
-
-    return make
-
-
-def summed_in_runs(n: int) -> Call:
-    """Sums of n runs of two entries."""
-    x = row(2 * n).reshape(n // 16, 2, 8, 2)
-    return lambda: x.sum((1, 3))
-
-
-def repeated(prepare: Callable[[], Call]) -> Callable[[int], Call]:
-    """Return the program that makes a call n times."""
-
-    def make(n: int) -> Call:
-        call = prepare()
-        return lambda: [call() for _ in range(n)]
-
-    return make
-
-
-def added() -> Call:
-    import numpy as np
-
-    x = row(4)
-    return lambda: np.add(x, x)
-
-
-def small_solution() -> Call:
-    import numpy as np
-
-    a = matrix(4)
-    return lambda: np.linalg.solve(a, a)
-
-
-def scattered(n: int) -> Call:
-    import numpy as np
-
-    x, places, y = np.zeros(64), np.arange(n) % 64, row(n)
-    return lambda: np.add.at(x, places, y)
-
-
-def unrolled(n: int) -> Call:
-    """The steps of an LSTM."""
-    import fxgrad.compat as torch
-
-    layer, x = torch.nn.LSTM(1, 1), torch.ones(n, 1, 1)
-
-    def call() -> Any:
-        with torch.no_grad():
-            return layer(x)
-
-    return call
-
-
-def numbers(law: str, *parameters: Any) -> Callable[[int], Call]:
-    """Return the program that draws n random numbers."""
-
-    def make(n: int) -> Call:
-        import fxgrad as fx
-
-        key, draw = fx.random.key(0), getattr(fx.random, law)
-        return lambda: draw(key, *parameters, (n,))
-
-    return make
-
-
-def words_of_keys(n: int) -> Call:
-    """A word for each of n keys."""
-    import fxgrad as fx
-
-    keys, draw = fx.random.split(fx.random.key(0), n), fx.vmap(lambda key: fx.random.bits(key, (1,)))
-    return lambda: draw(keys)
-
-
-FEW, MANY = 1 << 8, 1 << 14
-ENTRIES = (FEW, MANY), (FEW, MANY)
-TIMES: dict[str, Work] = {
-    "OPERATION_TIME": Work(repeated(added), (1, 65), (1, 65)),
-    "SLOW_OPERATION_TIME": Work(repeated(small_solution), (1, 65), (1, 65)),
-    "ENTRY_TIME": Work(of_entries("add", 2), *ENTRIES),
-    "FUNCTION_TIME": Work(of_entries("sinh"), *ENTRIES),
-    "SPECIAL_PASSES": Work(special("erf"), (FEW, MANY), (FEW * 0.5, MANY * 0.5)),  # of ENTRY_TIME each
-    "RUN_PASSES": Work(summed_in_runs, (FEW, MANY), (FEW * 0.5, MANY * 0.5)),  # of ENTRY_TIME each
-    "OUTER_TIME": Work(outer, *ENTRIES),
-    "CUMULATION_TIME": Work(of_entries("cumsum"), *ENTRIES),
-    "SCATTER_TIME": Work(scattered, *ENTRIES),
-    "CONVOLUTION_TIME": Work(repeated(lambda: convolved(48)), (1, 17), (1, 17)),
-    "PRODUCT_TIME": Work(convolved, (3 << 12, 3 << 16), (48 << 10, 48 << 14)),
-    "POOL_TIME": Work(repeated(lambda: pooled(4)), (1, 17), (1, 17)),
-    "TAP_TIME": Work(pooled, (FEW, MANY), (2 * FEW, 2 * MANY)),
-    "RECURRENT_STEP_TIME": Work(unrolled, (8, 72), (8, 72)),
-    "STATE_TIME": Work(recurrent, (8, 24), (16 * 4 * 8, 16 * 4 * 24)),
-    "DRAW_TIME": Work(repeated(lambda: words_of_keys(512)), (1, 9), (1, 9)),
-    "KEY_TIME": Work(words_of_keys, (1, 17), (1, 17)),
-    "WORD_TIME": Work(numbers("bits"), *ENTRIES),
-    "NUMBER_TIME": Work(numbers("normal"), *ENTRIES),
-    "REJECTION_TIME": Work(numbers("loggamma", 2.5), *ENTRIES),
-}
 
 # Numbers that are not measured here, and why.
 UNMEASURED = {

@@ -21,7 +21,8 @@ import time
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.cost_programs import PROGRAMS, TIMES
+from benchmarks.cost_programs import PROGRAMS
+from benchmarks.cost_times import TIMES
 from fxgrad.core import costs
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ sys.path[:0] = [str(CHECKOUT)]
 os.environ["PYTHONPATH"] = os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")])  # for cells
 
 import fxgrad  # noqa: E402  (the checkout's)
+from docs._ext.origin import page_of_origin  # noqa: E402
 
 project = "fxgrad"
 author = "the fxgrad authors"
@@ -23,10 +24,13 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "docs._ext.alternative_texts",
+    "docs._ext.formulas",
     "docs._ext.inline_pictures",
     "docs._ext.linked_names",
     "docs._ext.linked_terms",
+    "docs._ext.messages",
     "docs._ext.outside_links",
+    "docs._ext.plain_pages",
     "docs._ext.reachable",
     "docs._ext.reference",
     "docs._ext.trimmed_examples",
@@ -41,7 +45,7 @@ SHOWN = {
     "contributing/conduct": "CODE_OF_CONDUCT.md",
     "explanation/architecture": "ARCHITECTURE.md",
 }
-exclude_patterns = ["_ext", "notebooks/__pycache__", "**/.ipynb_checkpoints"]
+exclude_patterns = ["_ext", "_templates", "notebooks/__pycache__", "**/.ipynb_checkpoints"]
 
 # Text is Markdown with Sphinx's roles and directives. Every name and link has to lead somewhere.
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist", "attrs_inline", "attrs_block"]
@@ -66,20 +70,28 @@ linkcheck_retries = 2
 linkcheck_workers = 8
 linkcheck_report_timeouts_as_broken = False
 
+origin = page_of_origin(CHECKOUT)
 html_theme = "pydata_sphinx_theme"
 html_title = f"fxgrad {release}"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["site.css"]
+html_js_files = ["versions.js"]
+html_favicon = html_logo = "_static/logo.svg"
 html_copy_source = False
+html_search_scorer = str(Path(__file__).with_name("search_order.js"))
+html_math_renderer = "mathml"  # of docs._ext.formulas
 html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": f"fxgrad {release}"},
     "navbar_align": "left",
     "header_links_before_dropdown": 8,
-    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button"],
+    "navbar_end": ["versions", "theme-switcher", "navbar-icon-links"],
+    "icon_links": [{"name": "Repository", "url": origin, "icon": "fa-brands fa-git-alt"}] if origin else [],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "plain"],
     "navigation_with_keys": False,
 }
 html_context = {"default_mode": "auto"}

@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
         per_sample,
         random,
         scipy,
+        sharding,
         testing,
         tree,
         tree_util,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
     from .core.errors import ImpureFunctionError as ImpureFunctionError
     from .core.errors import IndexingError as IndexingError
     from .core.errors import LinAlgError as LinAlgError
+    from .core.errors import LoadedError as LoadedError
     from .core.errors import MissingLibraryError as MissingLibraryError
     from .core.errors import NonFiniteError as NonFiniteError
     from .core.errors import NonScalarError as NonScalarError
@@ -85,6 +87,7 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
     from .core.graph import Graph as Graph
     from .core.interpreter import Tracer as Tracer
     from .core.interpreter import opened as opened
+    from .core.references import OuterRefError as OuterRefError
     from .core.source_info import set_traceback_filtering as set_traceback_filtering
     from .core.user_level import Interpreter as Interpreter
     from .distributed.counts import device_count as device_count
@@ -93,13 +96,18 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
     from .distributed.counts import process_index as process_index
     from .distributed.files import load as load
     from .distributed.files import save as save
+    from .distributed.mapping import shard_map as shard_map
+    from .distributed.mesh import make_mesh as make_mesh
+    from .distributed.sharding import NamedSharding as NamedSharding
+    from .distributed.sharding import P as P
     from .numpy.missing import MissingNameError as MissingNameError
     from .numpy.placement import device_get as device_get
     from .numpy.placement import device_put as device_put
-    from .numpy.refs import OuterRefError as OuterRefError
     from .numpy.refs import Ref as Ref
     from .numpy.refs import freeze as freeze
     from .numpy.refs import new_ref as new_ref
+    from .peers.door.finder import install as install
+    from .peers.door.finder import uninstall as uninstall
     from .profiling.profile import profile as profile
     from .profiling.scope import named_scope as named_scope
     from .transforms.callback import io_callback as io_callback

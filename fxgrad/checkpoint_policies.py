@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .core.face import show_public_names
+from .core.interpreter import api_boundary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,6 +141,7 @@ def save_anything_except_these_names(*names: str) -> Policy:
     return lambda primitive, *avals, **params: not (is_named(primitive) and params["label"] in left_out)
 
 
+@api_boundary
 def save_from_both_policies(first: Policy, second: Policy) -> Policy:
     """A policy that keeps the values that either of two policies keeps.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from .core.errors import StructureError, UnsupportedError
 from .core.face import missing_attribute, show_public_names
+from .core.interpreter import api_boundary
 
 __all__ = ["read", "update"]
 
@@ -37,6 +38,7 @@ IGNORED: dict[str, Any] = dict.fromkeys(
 )  # fmt: skip
 
 
+@api_boundary
 def update(name: str, val: Any) -> None:
     """Set a JAX switch to the value that it has here.
 
@@ -56,7 +58,7 @@ def update(name: str, val: Any) -> None:
     fxgrad.core.errors.UnsupportedError: jax_debug_nans is False here, not True
       at:  ...
       try: with fx.debug_nans(infs=False): around the call
-      see: errors/UnsupportedError
+      see: errors/UnsupportedError, or help(fx.UnsupportedError)
     """
     if name in IGNORED:
         IGNORED[name] = val
@@ -66,6 +68,7 @@ def update(name: str, val: Any) -> None:
         raise UnsupportedError(f"{name} is {here!r} here, not {val!r}", hint=FIXED[name][1])
 
 
+@api_boundary
 def read(name: str) -> Any:
     """Return the value of a JAX switch: None, or the value to which it was set, if it has no meaning here.
 

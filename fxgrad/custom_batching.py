@@ -8,6 +8,7 @@ from typing import Any
 from . import lax
 from .core import pytree
 from .core.face import show_public_names
+from .core.interpreter import api_boundary
 from .numpy import boxes  # noqa: F401  traced values behave like arrays
 from .transforms.custom.rules import custom
 
@@ -38,6 +39,7 @@ class custom_vmap(custom[Any, Any]):
     (2.0, array([10., 10.]))
     """
 
+    @api_boundary
     def __init__(self, fun: Callable[..., Any]):
         super().__init__(fun, check=False)
 

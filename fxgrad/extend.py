@@ -144,6 +144,7 @@ if TYPE_CHECKING:  # the names and their homes: `core.face` reads them from the 
     from .kernels import orthogonal_polynomials as orthogonal_polynomials
     from .kernels.codegen.observed import observe_code as observe_code
     from .kernels.codegen.source import compile_graph as compile_graph
+    from .kernels.matmul import dot as dot
     from .kernels.memory import keep_freed_memory as keep_freed_memory
     from .kernels.normal_cdf import normal_cdf_kernel as normal_cdf_kernel
     from .kernels.power import real_power as real_power

@@ -14,8 +14,8 @@ _GROUPS = [
     ),
     (
         "arrays are not sharded over devices",
-        "fxgrad.distributed, which shards over processes",
-        "NamedSharding P Shard make_mesh reshard set_mesh shard_map sharding",
+        "fxgrad.distributed, which shards over processes: shard, gather, shard_map(f, mesh, …)",
+        "Shard reshard set_mesh",
     ),
     ("the classes stand at the top", "fx.ConcretizationError, fx.EscapedTracerError, …", "errors"),
     ("profiles are a context manager", "with fx.profile() as p: …; p.table(), p.picture()", "profiler"),

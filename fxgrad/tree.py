@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .core import pytree
 from .core.errors import StructureError
 from .core.face import show_public_names
+from .core.interpreter import api_boundary
 from .core.pytree import LEAF, IsLeaf, Partial, PyTreeDef, register_pytree_node, treedef_tuple, unflatten
 from .core.pytree_classes import (
     attrs_class,
@@ -61,6 +62,7 @@ def is_tree_node(cls: type) -> bool:
     return cls not in OBJECTS and pytree.is_tree_node(cls)
 
 
+@api_boundary
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
     """Whether each item of an iterable is a leaf, by `is_leaf` too.
 
@@ -70,6 +72,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
     return builtins.all(structure(item, is_leaf) == LEAF for item in iterable)
 
 
+@api_boundary
 def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
     """Whether every leaf is true; `is_leaf` says where a tree ends.
 
@@ -82,6 +85,7 @@ def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
 _MISSING: Any = object()
 
 
+@api_boundary
 def reduce(
     function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _MISSING, is_leaf: IsLeaf | None = None
 ) -> Any:
@@ -96,6 +100,7 @@ def reduce(
     return functools.reduce(function, found, *([] if initializer is _MISSING else [initializer]))
 
 
+@api_boundary
 def reduce_associative(
     operation: Callable[[Any, Any], Any],
     tree: Any,
@@ -114,16 +119,9 @@ def reduce_associative(
     >>> fx.tree.reduce_associative(lambda x, y: f"({x}{y})", list("abcd"))
     '((ab)(cd))'
     """
-
-    def combine(part: list[Any]) -> Any:
-        if len(part) == 1:
-            return part[0]
-        half = len(part) // 2
-        return operation(combine(part[:half]), combine(part[half:]))
-
     found = leaves(tree, is_leaf)
     if found:
-        return combine(found)
+        return combine_halves(operation, found)
     if identity is _MISSING:
         raise StructureError(
             "reduce_associative: the tree has no leaves", hint="identity=, what that is to give"
@@ -131,6 +129,15 @@ def reduce_associative(
     return identity
 
 
+def combine_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> Any:
+    """Combine what the halves of a list combine to."""
+    if len(values) == 1:
+        return values[0]
+    half = len(values) // 2
+    return operation(combine_halves(operation, values[:half]), combine_halves(operation, values[half:]))
+
+
+@api_boundary
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """Whether a structure has no children: that of a leaf, of None or of an empty container.
 
@@ -140,6 +147,7 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     return treedef.num_nodes == 1
 
 
+@api_boundary
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     """The structures of the children of the root.
 
@@ -149,6 +157,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     return treedef.children()
 
 
+@api_boundary
 def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
     """Turn a tree of trees, `pytree_to_transpose`, inside out: from `outer` of `inner` to `inner` of `outer`.
 
@@ -199,21 +208,25 @@ def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_
     return inner_treedef.unflatten([outer_treedef.unflatten(column) for column in columns])
 
 
+@api_boundary
 def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
     """Build a tree of structure `treedef` from nested iterables `xs`: one for each node, with an item for each child.
 
     >>> fx.tree.build_tree(fx.tree.structure({"a": 0, "b": (0, 0)}), [1, [2, 3]])
     {'a': 1, 'b': (2, 3)}
     """
-
-    def collect(treedef: PyTreeDef, xs: Any) -> list[Any]:
-        if treedef == LEAF:
-            return [xs]
-        return [leaf for child, x in zip(treedef.children(), xs, strict=True) for leaf in collect(child, x)]
-
-    return treedef.unflatten(collect(treedef, xs))
+    return treedef.unflatten(leaves_of_nodes(treedef, xs))
 
 
+def leaves_of_nodes(treedef: PyTreeDef, xs: Any) -> list[Any]:
+    """The leaves among nested iterables, one for each node."""
+    if treedef == LEAF:
+        return [xs]
+    pairs = zip(treedef.children(), xs, strict=True)
+    return [leaf for child, x in pairs for leaf in leaves_of_nodes(child, x)]
+
+
+@api_boundary
 def flatten_one_level(tree: Any) -> tuple[list[Any], PyTreeDef]:
     """The children of a node, and its structure one level deep. Raises ValueError for a leaf.
 
@@ -227,6 +240,7 @@ def flatten_one_level(tree: Any) -> tuple[list[Any], PyTreeDef]:
     return [child for _, child in pairs], treedef
 
 
+@api_boundary
 def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], PyTreeDef]:
     """Like `flatten_one_level`, with `(key, child)` pairs in the place of the children.
 
@@ -245,6 +259,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], PyTre
     return [(key, child) for (key,), child in pairs], treedef
 
 
+@api_boundary
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Lay all leaves of a tree of arrays out in one vector.
 

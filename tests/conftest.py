@@ -18,7 +18,7 @@ from hypothesis.strategies import just
 from fxgrad.core.graph import Graph
 from fxgrad.passes.table import PASSES
 from tests import cupy_stand_in
-from tests.together import seed_generators
+from tests.together import Turn, seed_generators
 
 TESTS = Path(__file__).parent
 ORACLES = ("autograd", "jax", "torch")
@@ -57,6 +57,7 @@ def oracles(path):
 
 LEFT_OUT = {file for file in (TESTS / "parity").rglob("*.py") if oracles(file) & set(MISSING)}
 LEFT_OUT |= {TESTS / "cupy_stand_in" / name for name in ("cupy", "cupyx")}  # packages of that name
+LEFT_OUT |= {TESTS / "packages"}  # unless it is asked for: they need fifty packages
 
 # The lane `quick` has the first parameters of every test, but of these, which take over a second.
 SLOW = set((TESTS / "slow.txt").read_text(encoding="utf-8").split())
@@ -144,6 +145,10 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=left_out)
         absent = set(map(id, left_out))
         items[:] = [item for item in items if id(item) not in absent]
+
+
+def pytest_sessionstart(session):
+    Turn.seed = session.config.getoption("randomly_seed", None) or 0
 
 
 @pytest.hookimpl(tryfirst=True)

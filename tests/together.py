@@ -20,6 +20,18 @@ def seed_generators() -> None:
         sys.modules[library].default_generator.manual_seed(0)
 
 
+class Turn:
+    """Which part of what runs in turn this run takes, by the seed of pytest-randomly."""
+
+    seed = 0
+
+
+def in_turn(cases: Sequence[Any], n: int) -> Sequence[Any]:
+    """One in n of the cases, others with the next seed, so that n runs take all: for products in which a mistake shows
+    in many places."""
+    return cases[Turn.seed % n :: n]
+
+
 def bindings(mark: pytest.Mark) -> list[dict[str, Any]]:
     """What each set of parameters of a mark binds: {name: value}."""
     names, values = mark.args

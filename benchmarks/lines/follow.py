@@ -14,22 +14,14 @@ from .small_programs import DIFFERENCE, STAGES, Program, normals
 
 
 class Decider(NamedTuple):
-    """A program as Python and by `lax`; `arguments`, and `more` that take other ways."""
+    """A program as Python and by `lax`; `arguments`, and `more` that take other ways; how well results agree."""
 
+    title: str
     python: Callable[[Any], Program]
     lax: Callable[[Any], Program]
     arguments: tuple[Any, ...]
     more: tuple[tuple[Any, ...], ...]
-
-
-def contenders(name: str) -> Contenders:
-    """Python's form in each library that can run it, and the one by `lax`."""
-    program = PROGRAMS[name]
-    numba = " numba:jit" * (name in COMPILED)
-    return {
-        **functional(program.python, *program.arguments, by="fxgrad fxgrad:follow torch.func" + numba),
-        **functional(program.lax, *program.arguments, by="fxgrad:jit jax:jit"),
-    }
+    tolerance: float = 1e-9
 
 
 COMPILED = ("newton", "bisection", "gauss_seidel", "particles", "pivoted")  # by Numba, as they are
@@ -457,73 +449,81 @@ def numbers(*values: float) -> tuple[np.ndarray, ...]:
 
 PROGRAMS = {
     "adaptive": Decider(
+        "Dormand-Prince solver of van der Pol's equation, adaptive steps by Python's `while` and `if`",
         adaptive,
         adaptive_lax,
         (np.array([2.0, 0.0]), np.array(5.0)),
         ((np.array([2.0, 0.0]), np.array(8.0)), (np.array([0.5, 1.0]), np.array(0.5))),
+        tolerance=1e-6,
     ),
     "newton": Decider(
+        "Newton's method with a line search by Python's `while`, 3 unknowns",
         newton,
         newton_lax,
         (normals(12, 3), 10 * normals(12)),
         ((normals(12, 3), 3 * normals(12)), (normals(12, 3) - 1, 30 * normals(12))),
+        tolerance=1e-8,
     ),
-    "hamiltonian": Decider(hamiltonian, hamiltonian_lax, chain(0), (chain(1), chain(2))),
-    "bisection": Decider(bisection, bisection_lax, numbers(0.7, 0.3), (numbers(2.0, 0.9), numbers(0.1, 0.5))),
+    "hamiltonian": Decider(
+        "Hamiltonian Monte Carlo, 50 draws accepted by Python's `if`",
+        hamiltonian,
+        hamiltonian_lax,
+        chain(0),
+        (chain(1), chain(2)),
+    ),
+    "bisection": Decider(
+        "bisection of Kepler's equation by Python's `while` and `if`",
+        bisection,
+        bisection_lax,
+        numbers(0.7, 0.3),
+        (numbers(2.0, 0.9), numbers(0.1, 0.5)),
+    ),
     "gauss_seidel": Decider(
-        gauss_seidel, gauss_seidel_lax, diagonal(0, 10.0), (diagonal(1, 30.0), diagonal(2, 12.0))
+        "Gauss and Seidel's iteration in place until it converges, order 8",
+        gauss_seidel,
+        gauss_seidel_lax,
+        diagonal(0, 10.0),
+        (diagonal(1, 30.0), diagonal(2, 12.0)),
+        tolerance=1e-8,
     ),
-    "simpson": Decider(simpson, simpson_lax, numbers(4.0), (numbers(1.0), numbers(20.0), numbers(0.1))),
-    "particles": Decider(particles, particles_lax, series(0), (series(1), series(2))),
+    "simpson": Decider(
+        "Simpson's rule by a recursion in Python where it is not exact enough",
+        simpson,
+        simpson_lax,
+        numbers(4.0),
+        (numbers(1.0), numbers(20.0), numbers(0.1)),
+    ),
+    "particles": Decider(
+        "particle filter, 40 times of 32 particles, drawn anew by Python's `if`",
+        particles,
+        particles_lax,
+        series(0),
+        (series(1), series(2)),
+        tolerance=1e-8,
+    ),
     "pivoted": Decider(
-        pivoted, pivoted_lax, (normals(6, 6),), ((normals(6, 6).T,), (np.eye(6)[::-1] + 0.1,))
+        "LU factors of order 6 with pivots found by Python's `if`",
+        pivoted,
+        pivoted_lax,
+        (normals(6, 6),),
+        ((normals(6, 6).T,), (np.eye(6)[::-1] + 0.1,)),
     ),
 }
 
 
-@line(tolerance=1e-6)
-def follow_adaptive(quick: bool) -> Contenders:
-    """Dormand-Prince solver of van der Pol's equation, adaptive steps by Python's `while` and `if`"""
-    return contenders("adaptive")
+def enter(name: str, program: Decider) -> None:
+    """Enter the line of a program: Python's form in each library that can run it, and the one by `lax`."""
+    numba = " numba:jit" * (name in COMPILED)
+
+    def contenders(quick: bool) -> Contenders:
+        return {
+            **functional(program.python, *program.arguments, by="fxgrad fxgrad:follow torch.func" + numba),
+            **functional(program.lax, *program.arguments, by="fxgrad:jit jax:jit"),
+        }
+
+    contenders.__name__, contenders.__doc__ = f"follow_{name}", program.title
+    line(tolerance=program.tolerance)(contenders)
 
 
-@line(tolerance=1e-8)
-def follow_newton(quick: bool) -> Contenders:
-    """Newton's method with a line search by Python's `while`, 3 unknowns"""
-    return contenders("newton")
-
-
-@line(tolerance=1e-9)
-def follow_hamiltonian(quick: bool) -> Contenders:
-    """Hamiltonian Monte Carlo, 50 draws accepted by Python's `if`"""
-    return contenders("hamiltonian")
-
-
-@line(tolerance=1e-9)
-def follow_bisection(quick: bool) -> Contenders:
-    """bisection of Kepler's equation by Python's `while` and `if`"""
-    return contenders("bisection")
-
-
-@line(tolerance=1e-8)
-def follow_gauss_seidel(quick: bool) -> Contenders:
-    """Gauss and Seidel's iteration in place until it converges, order 8"""
-    return contenders("gauss_seidel")
-
-
-@line(tolerance=1e-9)
-def follow_simpson(quick: bool) -> Contenders:
-    """Simpson's rule by a recursion in Python where it is not exact enough"""
-    return contenders("simpson")
-
-
-@line(tolerance=1e-8)
-def follow_particles(quick: bool) -> Contenders:
-    """particle filter, 40 times of 32 particles, drawn anew by Python's `if`"""
-    return contenders("particles")
-
-
-@line(tolerance=1e-9)
-def follow_pivoted(quick: bool) -> Contenders:
-    """LU factors of order 6 with pivots found by Python's `if`"""
-    return contenders("pivoted")
+for name, program in PROGRAMS.items():
+    enter(name, program)

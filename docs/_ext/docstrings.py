@@ -178,8 +178,8 @@ def signature_of(value: Any, *, bound: bool = False) -> str:
         parameters = parameters[1:]
     try:
         return str(inspect.Signature(parameters))
-    except ValueError:
-        return str(signature.replace(return_annotation=signature.empty))
+    except ValueError:  # a parameter without a default behind one whose default is `Parameter.empty`
+        return f"({', '.join(map(str, parameters))})"
 
 
 class Shown(str):

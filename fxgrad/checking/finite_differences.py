@@ -18,6 +18,7 @@ import numpy as np
 from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, aval_of, is_differentiable
+from ..core.interpreter import api_boundary
 from ..transforms.arguments import float0_zeros
 from ..transforms.flat_function import FlatFunction
 from .hermitian import with_hermitian_parts
@@ -38,6 +39,7 @@ def to_host_array(value: Any) -> np.ndarray:
     return array.astype(complex if array.dtype.kind == "c" else float)
 
 
+@api_boundary
 def random_like(rng: np.random.Generator, *values: Any) -> list[Any]:
     """Draw standard normal tangents or cotangents of the values, by their shapes and dtypes (float0 for
     integers). `rng` is a generator of NumPy's.
@@ -218,6 +220,7 @@ class Comparison:
         return i, entry, firm
 
 
+@api_boundary
 def measured_jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], eps: float | None = None
 ) -> Any:

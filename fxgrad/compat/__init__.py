@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         fft,
         func,
         futures,
+        fx,
         jit,
         library,
         linalg,

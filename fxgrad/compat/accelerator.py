@@ -27,7 +27,7 @@ def current_accelerator(check_available: bool = False) -> device | None:
     """The kind of the device, None if there is none.
 
     Args:
-        check_available: accepted; a kind is named where there is a device.
+        check_available: accepted; a kind is named if there is a device.
 
     Returns:
         A `torch.device`, or None.
@@ -53,7 +53,7 @@ def get_device_module(device: Any = None) -> Any:
 
 
 def forward(name: str) -> Any:
-    """Make the function of torch.cuda that raises where there is no device."""
+    """Make the function of torch.cuda that raises if there is no device."""
 
     def query(*args: Any, **options: Any) -> Any:
         if not is_available():

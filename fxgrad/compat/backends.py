@@ -103,7 +103,7 @@ class FusedAttention(Backend):
     """The switch of torch's fused attention in modules, which is not here."""
 
     def get_fastpath_enabled(self) -> bool:
-        """What was remembered: True at first."""
+        """The value set by `set_fastpath_enabled`; initially True. It has no effect."""
         return self.enabled
 
     def set_fastpath_enabled(self, value: bool) -> None:

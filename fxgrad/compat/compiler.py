@@ -138,7 +138,7 @@ cudagraph_mark_step_begin = graph_break = reset
 
 
 def mark_dynamic(t: object, index: object = None, **options: object) -> None:
-    """Say that a size varies, which is nothing special here."""
+    """Declare that a size varies; it has no effect."""
 
 
 mark_static = mark_static_address = maybe_mark_dynamic = mark_dynamic

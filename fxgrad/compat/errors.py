@@ -35,7 +35,6 @@ __all__ = [
     "DistStoreError",
     "GradcheckError",
     "LinAlgError",
-    "LoadedError",
     "MissingMatrixError",
     "NoGradientError",
     "NotSupportedError",
@@ -43,6 +42,7 @@ __all__ = [
     "QueueEmptyError",
     "RequirementError",
     "TensorError",
+    "TraceError",
     "TruncatedError",
     "UnpicklingError",
 ]
@@ -60,7 +60,7 @@ class TensorError(FxgradError, RuntimeError):
         ...
     fxgrad.compat.errors.TensorError: grad can be implicitly created only for scalar outputs
       at:  ...
-      see: errors/compat/TensorError
+      see: errors/compat/TensorError, or help(fxgrad.compat.errors.TensorError)
 
     >>> (3 * x).sum().backward()
     >>> x.grad
@@ -81,7 +81,7 @@ class NoGradientError(FxgradError, AssertionError):
         ...
     fxgrad.compat.errors.NoGradientError: Attempted step but _scale is None. ...
       at:  ...
-      see: errors/compat/NoGradientError
+      see: errors/compat/NoGradientError, or help(fxgrad.compat.errors.NoGradientError)
 
     The loss is scaled first:
 
@@ -104,7 +104,7 @@ class RequirementError(FxgradError, AssertionError):
     fxgrad.compat.errors.RequirementError: embed_dim must be divisible by num_heads
       at:  ...
       try: num_heads: one of [1, 2, 5, 10]
-      see: errors/compat/RequirementError
+      see: errors/compat/RequirementError, or help(fxgrad.compat.errors.RequirementError)
 
     >>> torch.nn.MultiheadAttention(embed_dim=10, num_heads=5).head_dim
     2
@@ -119,7 +119,7 @@ class DimensionError(FxgradError, IndexError):
         ...
     fxgrad.compat.errors.DimensionError: Dimension out of range (expected to be in range of [-1, 0], but got 1)
       at:  ...
-      see: errors/compat/DimensionError
+      see: errors/compat/DimensionError, or help(fxgrad.compat.errors.DimensionError)
 
     >>> torch.ones(3).sum(dim=0)
     tensor(3.)
@@ -136,7 +136,7 @@ class ArgumentError(FxgradError, TypeError):
         ...
     fxgrad.compat.errors.ArgumentError: zeros(): argument 'size' (position 1) must be tuple of ints, not str
       at:  ...
-      see: errors/compat/ArgumentError
+      see: errors/compat/ArgumentError, or help(fxgrad.compat.errors.ArgumentError)
 
     >>> torch.zeros(3)
     tensor([0., 0., 0.])
@@ -146,7 +146,7 @@ class ArgumentError(FxgradError, TypeError):
 def argument_error(
     function: str, parameter: str, position: int | None, wanted: str, given: object, hint: str | None = None
 ) -> ArgumentError:
-    """Return the error for an argument of another kind than the one that is wanted."""
+    """Return the error for an argument of the wrong kind."""
     place = "" if position is None else f" (position {position})"
     kind = f"{'numpy.' * (type(given).__module__ == 'numpy')}{type(given).__name__}"
     return ArgumentError(
@@ -165,7 +165,7 @@ class ArgumentValueError(FxgradError, ValueError):
         ...
     fxgrad.compat.errors.ArgumentValueError: Invalid learning rate: -1.0
       at:  ...
-      see: errors/compat/ArgumentValueError
+      see: errors/compat/ArgumentValueError, or help(fxgrad.compat.errors.ArgumentValueError)
 
     >>> torch.optim.SGD([w], lr=1.0).defaults["lr"]
     1.0
@@ -178,17 +178,38 @@ class NotSupportedError(FxgradError, NotImplementedError):
     It is a NotImplementedError. The message says why the feature is left out, the hint what there is in its place.
     Names that are left out can be imported and used in annotations; only a call raises.
 
-    >>> torch.fx.Tracer()
+    >>> torch.export.export(torch.nn.Identity(), ())
     Traceback (most recent call last):
         ...
-    fxgrad.compat.errors.NotSupportedError: torch.fx.Tracer is not there: ...
+    fxgrad.compat.errors.NotSupportedError: torch.export.export is not there: ...
       at:  ...
-      see: errors/compat/NotSupportedError
+      see: errors/compat/NotSupportedError, or help(fxgrad.compat.errors.NotSupportedError)
 
     A program as data is a Graph here:
 
     >>> len(fx.make_graph(torch.sin)(torch.ones(3)).equations)
     1
+    """
+
+
+class TraceError(FxgradError, ValueError):
+    """The error for a program that asks for a value while it is traced: in a condition, or in a loop.
+
+    >>> torch.fx.symbolic_trace(lambda x: x if x.sum() > 0 else -x)
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.errors.TraceError: symbolically traced variables cannot be used as inputs to control flow
+      at:  ...
+      try: ...
+      see: errors/compat/TraceError, or help(fxgrad.compat.errors.TraceError)
+
+    >>> print(torch.fx.symbolic_trace(lambda x: torch.where(x.sum() > 0, x, -x)).code.strip())
+    def forward(self, x):
+        sum_1 = x.sum()
+        gt = sum_1 > 0;  sum_1 = None
+        neg = -x
+        where = torch.where(gt, x, neg);  gt = x = neg = None
+        return where
     """
 
 
@@ -201,7 +222,7 @@ class LinAlgError(FxgradError, RuntimeError):
     fxgrad.compat.errors.LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could not be
     completed because the input matrix is singular.
       at:  ...
-      see: errors/compat/LinAlgError
+      see: errors/compat/LinAlgError, or help(fxgrad.compat.errors.LinAlgError)
 
     The pseudo-inverse exists for every matrix, and `inv_ex` says by a number which matrices are singular:
 
@@ -220,7 +241,7 @@ class DeviceError(TensorError, AssertionError):
     Traceback (most recent call last):
         ...
     fxgrad.compat.errors.DeviceError: ...CUDA...
-      see: errors/compat/DeviceError
+      see: errors/compat/DeviceError, or help(fxgrad.compat.errors.DeviceError)
 
     Ask before, as programs for torch do:
 
@@ -241,7 +262,7 @@ class BatchedValueError(TensorError, ConcretizationError):
       in:  ... level 1: vmap at ...
       at:  ...
       try: the value differs from one entry to the next: torch.where instead of `if`, Tensors for numbers
-      see: errors/compat/BatchedValueError
+      see: errors/compat/BatchedValueError, or help(fxgrad.compat.errors.BatchedValueError)
 
     >>> torch.func.vmap(lambda x: torch.where(x > 0, x, -x))(torch.tensor([1.0, -2.0]))
     tensor([1., 2.])
@@ -273,7 +294,7 @@ class GradcheckError(TensorError):
     analytical:[[1. 0.]
      [0. 1.]]
     ...
-      see: errors/compat/GradcheckError
+      see: errors/compat/GradcheckError, or help(fxgrad.compat.errors.GradcheckError)
 
     The factor 2 was missing:
 
@@ -298,7 +319,7 @@ class CheckpointError(TensorError):
     Traceback (most recent call last):
         ...
     fxgrad.compat.errors.CheckpointError: torch.utils.checkpoint: A different number of tensors was ...
-      see: errors/compat/CheckpointError
+      see: errors/compat/CheckpointError, or help(fxgrad.compat.errors.CheckpointError)
 
     >>> torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x.cos(), x, use_reentrant=False).sum().backward()
     >>> x.grad
@@ -315,7 +336,7 @@ class MissingMatrixError(FxgradError, AssertionError):
     fxgrad.compat.errors.MissingMatrixError: Exactly one of covariance_matrix or precision_matrix or
     scale_tril may be specified.
       at:  ...
-      see: errors/compat/MissingMatrixError
+      see: errors/compat/MissingMatrixError, or help(fxgrad.compat.errors.MissingMatrixError)
 
     >>> torch.distributions.Wishart(df=torch.tensor(3.0), covariance_matrix=torch.eye(2)).mean
     tensor([[3., 0.],
@@ -336,7 +357,7 @@ class UnpicklingError(FxgradError, PythonUnpicklingError):
     Traceback (most recent call last):
         ...
     fxgrad.compat.errors.UnpicklingError: Weights only load failed. WeightsUnpickler error: ...
-      see: errors/compat/UnpicklingError
+      see: errors/compat/UnpicklingError, or help(fxgrad.compat.errors.UnpicklingError)
 
     What you trust is allowed by name:
 
@@ -359,7 +380,7 @@ class PicklingError(FxgradError, PythonPicklingError, AttributeError):
     fxgrad.compat.errors.PicklingError: Can't pickle <function <lambda> at ...>: it's not found as ...
       at:  ...
       try: define it at the top of a module; or save a state_dict()
-      see: errors/compat/PicklingError
+      see: errors/compat/PicklingError, or help(fxgrad.compat.errors.PicklingError)
 
     >>> torch.save(torch.nn.Linear(2, 1).state_dict(), io.BytesIO())
     """
@@ -375,7 +396,7 @@ class TruncatedError(FxgradError, EOFError):
     fxgrad.compat.errors.TruncatedError: Ran out of input
       at:  ...
       try: the file is not complete: copy or save it again
-      see: errors/compat/TruncatedError
+      see: errors/compat/TruncatedError, or help(fxgrad.compat.errors.TruncatedError)
 
     >>> file = io.BytesIO()
     >>> torch.save(torch.ones(2), file)
@@ -395,7 +416,7 @@ Traceback (most recent call last):
     ...
 fxgrad.compat.errors.{name}: no answer
   at:  ...
-  see: errors/compat/{name}
+  see: errors/compat/{name}, or help(fxgrad.compat.errors.{name})
 
 >>> try:
 ...     raise torch.distributed.{name}("no answer")
@@ -406,7 +427,7 @@ caught
 
 
 def unraised(kind: Kind) -> Kind:
-    """Say in the docstring of an error that it is there for programs that catch it."""
+    """State in the docstring of an error that it exists for programs that catch it."""
     kind.__doc__ = f"{kind.__doc__ or ''}{UNRAISED.format(name=kind.__name__)}"
     return kind
 
@@ -437,7 +458,7 @@ class DistStoreError(DistError):
         ...
     fxgrad.compat.errors.DistStoreError: wait timeout after 10ms, keys: address
       at:  ...
-      see: errors/compat/DistStoreError
+      see: errors/compat/DistStoreError, or help(fxgrad.compat.errors.DistStoreError)
 
     >>> store.set("address", "here")
     >>> store.get("address")
@@ -454,41 +475,9 @@ class QueueEmptyError(DistStoreError):
         ...
     fxgrad.compat.errors.QueueEmptyError: the queue jobs is empty
       at:  ...
-      see: errors/compat/QueueEmptyError
+      see: errors/compat/QueueEmptyError, or help(fxgrad.compat.errors.QueueEmptyError)
 
     >>> store.queue_push("jobs", "first")
     >>> store.queue_pop("jobs", block=False)
     b'first'
-    """
-
-
-class LoadedError(FxgradError, ImportError):
-    """The error of `install` where the real torch is loaded already: Python would go on with that one.
-
-    >>> program = '''
-    ... import sys, types
-    ... import fxgrad.compat
-    ... sys.modules["torch"] = types.ModuleType("torch")
-    ... try:
-    ...     fxgrad.compat.install()
-    ... except ImportError as error:
-    ...     print(error)
-    ... '''
-    >>> import subprocess, sys  # since a torch that is loaded here has to stay
-    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
-    fxgrad.compat cannot stand for torch: 'torch' (without a file) is loaded already
-      at:  ...
-      try: call fxgrad.compat.install() before anything imports torch, or run the program by ...
-      see: errors/compat/LoadedError
-
-    Install it before:
-
-    >>> program = '''
-    ... import fxgrad.compat
-    ... with fxgrad.compat.install():
-    ...     import torch
-    ... print(torch.ones(2))
-    ... '''
-    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
-    tensor([1., 1.])
     """

@@ -203,7 +203,7 @@ is_tracing = onednn_fusion_enabled = is_scripting
 
 
 class Future(NamedTuple):
-    """What `fork` returns: the result is there already.
+    """The result of `fork`, which is available at once.
 
     Args:
         outcome: the result.

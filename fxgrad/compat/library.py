@@ -33,7 +33,7 @@ KEYS = {
 
 
 class CustomOpDef:
-    """What `custom_op` returns: it is called as the operation, and has what may be registered for it as methods.
+    """The result of `custom_op`: calling it calls the operation, and its methods register rules.
 
     Args:
         function: the function that carries it out.
@@ -172,7 +172,7 @@ def with_defaults(schema: Schema, function: Callable[..., Any]) -> Schema:
 
 
 def add_operation(name: str, schema: Schema, is_recorded: bool) -> NamedOperation:
-    """Put an operation among those that have names, in the place of one that had this name.
+    """Register an operation under its name, replacing any earlier one.
 
     Raises:
         ArgumentValueError, a ValueError: the name has no namespace.
@@ -435,7 +435,7 @@ class Library:
             register_kernel(full, dispatch_key or self.dispatch_key, fn)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
-        """Take note of a kernel for all operations. There are no calls that it could serve.
+        """Record a kernel for all operations. There are no calls that it could serve.
 
         Args:
             fn: the function.

@@ -143,7 +143,7 @@ def redispatch_function(
     args: Sequence[Any] = (),
     kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """Call a function without asking who overrides it; the functions that it calls ask again.
+    """Call a function without its overrides; those of the functions that it calls apply.
 
     Args:
         func, types, args, kwargs: what `__torch_function__` was called with.
@@ -227,7 +227,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
 
 
 def make_constant(function: Callable[..., Any]) -> Callable[..., int]:
-    """Make a function that takes what another takes, and returns -1."""
+    """Return a function with the parameters of another that returns -1."""
 
     def answer(*args: Any, **kwargs: Any) -> int:
         return -1

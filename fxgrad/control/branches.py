@@ -46,6 +46,19 @@ def branch_at(index: Any, branches: Sequence[Graph]) -> Graph:
     return branches[min(max(int(index), 0), len(branches) - 1)]
 
 
+def known_value(value: Any, part: str) -> Any:
+    """Return the plain value of a condition, an index or a count, without which a program is not carried out operation
+    by operation."""
+    try:
+        return concretize(value, "bool()")
+    except ConcretizationError:
+        raise ConcretizationError(
+            f'{part}, {aval_of(value)!r}, is not known; an interpreter with programs = "inline" needs it',
+            hint='programs = "whole", with which `process` gets the loop or branch as one operation; or this '
+            "interpreter outside of vmap and jit, around the function that they return",
+        ) from None
+
+
 def switch_kernel(xp: Any) -> Any:
     def run_branch(index: Any, *operands: Any, branches: Sequence[Graph]) -> list[Any]:
         branch = branch_at(index, branches)
@@ -58,6 +71,8 @@ def switch_kernel(xp: Any) -> Any:
 
 class Switch(HigherOrder, OperandPullback):
     """The primitive (index, *operands) → the results of branches[index]; a boolean index counts as 0 or 1."""
+
+    computes = "switch"
 
     def __init__(self) -> None:
         super().__init__("switch", switch_kernel)
@@ -80,7 +95,8 @@ class Switch(HigherOrder, OperandPullback):
     def unfold(self, args: Sequence[Any], params: dict) -> list[Any]:
         """Carry out the branch of an index that is known."""
         index, *operands = args
-        return branch_at(concretize(index, "bool()"), params["branches"])(*operands)
+        known = known_value(index, "the condition or index of a branch")
+        return branch_at(known, params["branches"])(*operands)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         # Two operations, as for `checkpoint`.

@@ -101,19 +101,24 @@ def find_sums(body: Graph, consts: int, carry: int) -> tuple[dict[Var, list[Term
         return made.inputs if all(a.aval == aval and type(a) is Var for a in made.inputs) else ()
 
     def collect_terms(value: Var) -> list[Term]:
-        made = makers.get(value)
-        if pair := addends(value, value.aval):
-            absorbed.add(makers[value])
-            return [*collect_terms(pair[0]), *collect_terms(pair[1])]
-        if (
-            made is None
-            or made.primitive is not ops.contract.primitive
-            or uses[value] > 1
-            or not is_separable(made)
-        ):
-            return [Term((value,))]
-        absorbed.add(made)
-        return [Term(made.inputs, made.params["spec"])]
+        terms, waiting = [], [value]
+        while waiting:
+            value = waiting.pop()
+            made = makers.get(value)
+            if pair := addends(value, value.aval):
+                absorbed.add(makers[value])
+                waiting += reversed(pair)
+            elif (
+                made is None
+                or made.primitive is not ops.contract.primitive
+                or uses[value] > 1
+                or not is_separable(made)
+            ):
+                terms.append(Term((value,)))
+            else:
+                absorbed.add(made)
+                terms.append(Term(made.inputs, made.params["spec"]))
+        return terms
 
     found = {}
     for s, new in zip(state, body.outputs):

@@ -19,7 +19,7 @@ from ..core.arrays import dtype_in
 from ..core.aval import PLAIN, Aval, aval_of
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
-from ..core.interpreter import PrimalTracer, concretize
+from ..core.interpreter import innermost_primal
 from ..core.observer import is_stepwise
 from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
@@ -50,6 +50,7 @@ from ..transforms.subgraphs import (
     without_effects,
     zeros_of_aval,
 )
+from .branches import known_value
 from .hoisting import compile_hoisted
 from .recurrence import Iteration, Recurrence
 
@@ -96,6 +97,8 @@ class Scan(HigherOrder, PullbackRule):
     `body`, from the last row to the first if `reverse`, whose rows are those of 0 … count − 1. The other rows
     of ys are zero."""
 
+    computes = "scan"
+
     def __init__(self) -> None:
         super().__init__("scan", scan_kernel)
 
@@ -109,7 +112,7 @@ class Scan(HigherOrder, PullbackRule):
         body, length, (count, *operands) = params["body"], params["length"], args
         fixed, state, xs = split_list(operands, params["consts"], params["carry"])
         written: list[list[Any]] = [[None] * length for _ in body.out_avals[len(state) :]]
-        for i in step_rows(length, concretize(count, "use as an index"), params["reverse"]):
+        for i in step_rows(length, known_value(count, "the number of steps of a loop"), params["reverse"]):
             rows = [ops.getitem(x, index=(i,)) for x in xs]
             weak = [v.aval.weak for v in body.inputs[len(fixed) + len(state) :]]
             rows = [r.item() if w and type(r) in PLAIN else r for r, w in zip(rows, weak)]
@@ -334,6 +337,8 @@ class While(HigherOrder, PullbackRule):
     rows are then the next power of two, so that loops of similar length share their code.
     """
 
+    computes = "while_loop"
+
     def __init__(self) -> None:
         super().__init__("while_loop", while_kernel)
 
@@ -344,7 +349,9 @@ class While(HigherOrder, PullbackRule):
         """Take the steps one by one, as long as the condition, whose value must be known, holds."""
         cond, body, steps = params["cond"], params["body"], 0
         fixed, state = split_list(args, params["consts"])
-        while steps != params["max_steps"] and concretize(cond(*fixed, *state)[0], "bool()"):
+        while steps != params["max_steps"] and known_value(
+            cond(*fixed, *state)[0], "the condition of a while_loop"
+        ):
             state = body(*fixed, *state)
             steps += 1
         return state
@@ -491,8 +498,7 @@ def scan_params(params: dict) -> dict:
 
 def bound_of(count: Any) -> int | None:
     """Return the least power of two that is not below a number of steps, or None where that is not known."""
-    while isinstance(count, PrimalTracer):
-        count = count.primal
+    count = innermost_primal(count)
     return 1 << (int(count) - 1).bit_length() if type(count) in PLAIN and np.size(count) == 1 else None
 
 

@@ -138,7 +138,9 @@ def is_compilable(cond: Graph, body: Graph, consts: int) -> bool:
         return False
     from ..kernels.native import recurrence
 
-    return recurrence.admits(functions.gather(body), consts, functions.gather(cond))
+    return any(
+        recurrence.admits(functions.gather(body), consts, functions.gather(cond)) for _ in numbers_held()
+    )
 
 
 def numbers_held() -> Iterator[int]:

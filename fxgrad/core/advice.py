@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
 Shape = Sequence[int]
+
+
+# Names that torch has for what is called otherwise here.
+SYNONYMS = {
+    "dim": "axis",
+    "in_dims": "in_axes",
+    "keepdim": "keepdims",
+    "lr": "learning_rate",
+    "out_dims": "out_axes",
+    "seed": "key",
+    "size": "shape",
+}
 
 
 def suggest(name: str, names: Collection[str]) -> str:
@@ -19,20 +31,122 @@ def suggest(name: str, names: Collection[str]) -> str:
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(name, names, 1, 0.7) or [n for n in names if n.lower() == name.lower()]
+    near = (
+        [n for n in names if n == SYNONYMS.get(name)]
+        or get_close_matches(name, names, 1, 0.7)
+        or [n for n in names if n.lower() == name.lower()]
+    )
     return f". Did you mean: {near[0]!r}?" if near else ""
 
 
-def suggest_keyword(error: BaseException, function: Callable[..., Any]) -> None:
-    """Complete Python's error for a keyword that a function has not. From Python 3.13 on Python does so itself, but not
-    for functions that pass their keywords on."""
-    found = re.search(r"([^\s.]*)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
-    if type(error) is not TypeError or found is None:
+def explain_arguments(error: BaseException, function: Callable[..., Any]) -> None:
+    """Complete the error for arguments that a function does not take: a misspelt keyword, of which Python itself says
+    so from 3.13 on, but not for functions that pass their keywords on; and a shape that is given number by number."""
+    if type(error) is not TypeError:
         return
-    if found[1] == function.__name__ or f"<locals>.{found[1]}()" in str(error):  # whose name was given later
-        from inspect import signature
+    found = re.search(r"([^\s.]*)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
+    # The name may have been given later.
+    if found and (found[1] == function.__name__ or f"<locals>.{found[1]}()" in str(error)):
+        error.args = (str(error) + suggest(found[2], [*signature_of(function)]),)
+    found = re.search(
+        r"([^\s.]*)\(\) (takes|missing) .* positional arguments?(:| but \d+ were given$)", str(error)
+    )
+    if found and found[1] == function.__name__ and signature_of(function):
+        told = fit_call(function, found[2] == "missing")
+    else:
+        found = re.match(r"Cannot interpret '\d+' as a data type$", str(error))
+        told = found and "shape" in signature_of(function) and fit_numbers(function.__name__)
+    if told:
+        error.args = (f"{error}: {told}",)
 
-        error.args = (str(error) + suggest(found[2], [*signature(function).parameters]),)
+
+def fit_call(function: Callable[..., Any], lacks: bool) -> str:
+    """Return how a function is called to which too many arguments were given, or to which some are lacking; "" if there
+    is nothing to say. Transforms of other libraries take the arguments of the function together with it, or not.
+
+    >>> fit_call(fx.hvp, True)
+    'all arguments at once, hvp(fun, primals, tangents)'
+    >>> fit_call(fx.checkpoint, False)
+    'the arguments go to what it returns, checkpoint(fun)(*args)'
+    """
+    name, parameters = function.__name__, signature_of(function)
+    if "shape" in parameters and not lacks:
+        return fit_numbers(name)
+    if next(iter(parameters)) not in ("f", "fun", "func"):
+        return ""
+    given = [p for p in parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
+    required = [p.name for p in given if p.default is p.empty]
+    if lacks:
+        return f"all arguments at once, {name}({', '.join(required)})"
+    returned = str(function.__annotations__.get("return"))
+    is_transform = len(required) <= 1 and returned.startswith(("Callable", "Any"))
+    return f"the arguments go to what it returns, {name}(fun)(*args)" if is_transform else ""
+
+
+def fit_numbers(name: str) -> str:
+    """Return how a function takes a shape.
+
+    >>> fit_numbers("normal")
+    'a shape of several numbers is one argument, normal(…, shape=(m, n))'
+    """
+    return f"a shape of several numbers is one argument, {name}(…, shape=(m, n))"
+
+
+def signature_of(function: Callable[..., Any]) -> Mapping[str, Any]:
+    """Return the parameters of a function; none of a compiled one that does not say."""
+    from inspect import signature
+
+    try:
+        return signature(function).parameters
+    except ValueError:
+        return {}
+
+
+# How functions call what the user gives them.
+CALLED_AS = {
+    "closure_convert": "fun(*example_args), of closure_convert(fun, *example_args)",
+    "eval_shape": "fun(*args), of eval_shape(fun, *args)",
+    "fori_loop": "body_fun(i, carry)",
+    "linear_transpose": "fun(*primals), of linear_transpose(fun, *primals)",
+    "linearize": "fun(*primals), of linearize(fun, *primals)",
+    "map": "f(x)",
+    "odeint": "func(y, t, *args)",
+    "print_saved_residuals": "fun(*args), of print_saved_residuals(fun, *args)",
+    "saved_residuals": "fun(*args), of saved_residuals(fun, *args)",
+    "scan": "f(carry, x)",
+    "solve_bvp": "fun(x, y) and bc(ya, yb), with p at the end of both if there are unknown parameters",
+    "solve_ivp": "fun(t, y, *args)",
+    "vjp": "fun(*primals), of vjp(fun, *primals)",
+    "while_loop": "cond_fun(carry) and body_fun(carry)",
+}
+
+
+def explain_call(error: BaseException, function: Callable[..., Any]) -> None:
+    """Complete Python's error where a function that the user gave does not take the arguments of a call of ours: the
+    call is the last frame."""
+    called_as = CALLED_AS.get(function.__name__)
+    if called_as is None or type(error) is not TypeError or "positional argument" not in str(error):
+        return
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    if frame is not None and str(frame.tb_frame.f_globals.get("__name__")).startswith("fxgrad."):
+        error.args = (f"{error}: {function.__name__} calls {called_as}",)
+
+
+# Words of NumPy's compiled code, which asks no protocol → what to write.
+COMPILED = {
+    "NPY_ITER_REFS_OK": "np.nditer and np.nested_iters of a traced value: a loop over np.ndindex(x.shape), or none",
+    "a bytes-like object is required": "np.frombuffer of a traced value, which has no memory of its own: x.ravel()",
+}
+
+
+def explain_compiled(error: BaseException) -> None:
+    """Complete an error of NumPy's compiled code, inside a transform, where it has been given a traced value."""
+    if type(error) is TypeError:
+        for words, told in COMPILED.items():
+            if words in str(error) and told not in getattr(error, "__notes__", ()):
+                error.add_note(told)
 
 
 def fit_axis(ndim: int) -> str:

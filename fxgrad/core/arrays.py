@@ -21,6 +21,8 @@ from .costs import KEPT_BYTES
 from .devices import device_of, is_on_cuda
 from .errors import DeviceError, DTypeError, FxgradError, UnsupportedError
 from .interpreter import VALUES, Tracer
+from .labels import is_labelled
+from .references import is_reference
 from .surface import is_object
 from .typing import Array, type_of
 
@@ -226,14 +228,16 @@ def read_array(value: Any, what: object = "an operand") -> Any:
     if not is_array_like(value):
         raise DTypeError(
             f"{what} is a {name}, not an array or a number",
-            hint="decorate the class with fx.tree.register_dataclass, so that its fields are a pytree"
+            hint="its value, ref[...]; functions of jit, loops and branches may also write into a reference of outside"
+            if is_reference(value)
+            else "decorate the class with fx.tree.register_dataclass, so that its fields are a pytree"
             if hasattr(kind, "__dataclass_fields__")
             else "pass other objects by closure, functools.partial or as static arguments"
             if kind.__module__ == "builtins"
             else "fx.tree.register_pytree_node makes a pytree of a class with arrays in it; pass other objects by "
             "closure, functools.partial or as static arguments",
         )
-    if has_own_operations(kind):
+    if has_own_operations(kind) and not is_labelled(kind):
         raise DTypeError(
             f"{what} is a {name}, whose operations are not those of an array of its entries",
             hint="give the entries: np.asarray(x)",

@@ -28,6 +28,7 @@ POOLED_ENTRIES = 64  # results of pooling
 CONVOLVED_PRODUCTS = 1 << 12  # products of a convolution
 RECURRENT_STATE = 128  # size of a recurrent state up to which BLAS multiplies more slowly
 SOLVED_ORDER = 128  # order of a system up to which LAPACK is slower
+RANKED_ENTRIES = 64  # greatest entries of a row up to which they are kept in order while it is read
 SORTED_ROW = 64  # entries of a row up to which insertion sorts faster
 STEP_ENTRIES = 1 << 13  # entries of a value in a step of a loop, beyond which a call of NumPy does not count
 STEP_PRODUCTS = 1 << 18  # the same of a product of matrices
@@ -51,6 +52,9 @@ FUNCTION_TIME = 3.0  # an entry of exp and its kin
 SPECIAL_PASSES = 50  # sums that a special function takes as long as
 OUTER_TIME = 0.7  # an entry of an outer product
 CUMULATION_TIME = 2.0  # an entry of a running sum
+RANKING_TIME = 4.0  # an entry of rows of which the greatest are found
+SAMPLE_TIME = 100.0  # an entry of an image that is read for a place of a grid
+COMPOSED_TIME = 3e4  # a call that takes NumPy several operations on a few numbers, such as `gather`
 SCATTER_TIME = 5.0  # an entry that is added at an index
 CONVOLUTION_TIME = 8e4  # a call of a convolution
 PRODUCT_TIME = 0.05  # a product of it
@@ -92,6 +96,7 @@ LAPACK_ORDER = 24  # order of a matrix below which a call of LAPACK takes longer
 STACKED_LAPACK_ORDER = 100  # the same in a stack of matrices
 ONE_THREAD_ENTRIES = 1 << 10  # entries for which OpenBLAS wakes no threads
 ONE_THREAD_PRODUCTS = 1 << 18  # products from which on it may
+ONE_THREAD_ROWS = 1 << 13  # the same of a matrix and a vector
 
 # -- blocks, whose intermediate results stay in the cache -----------------------------------------------------
 CACHE_ENTRIES = 1 << 15  # entries of a block, or of a row that is read several times
@@ -101,9 +106,12 @@ NODE_ENTRIES = 1 << 12  # the same where each entry has the nodes of a quadratur
 WINDOW_BYTES = 1 << 20  # bytes of the windows of a convolution that are laid out at once
 PLANE_ENTRIES = 2048  # entries of an image over which a convolution sums at a time
 PANEL_ENTRIES = 1 << 16  # entries of images that a convolution copies at a time
+TOGETHER_ENTRIES = 1 << 17  # entries of images with channels last that it copies at a time
 SHARED_UNITS = 8  # pieces in which a convolution is shared
 LEAST_PRODUCTS = 128  # products of an entry in a piece of it, for which images are copied once more
 LEAST_PLACES = 1 << 10  # places that are summed in such a piece
+BLOCK_LENGTH = 512  # rows or columns of a block of a product of matrices, which threads share
+BLOCK_PRODUCTS = 1 << 21  # products of such a block, at least
 FEWEST_TILES = 4  # blocks below which whole arrays are computed at once
 TRIANGLE_ORDER = 32  # order of a block of a triangular matrix
 CHOLESKY_ORDER = 64  # order of a block of a pullback of Cholesky's
@@ -112,7 +120,7 @@ HOISTED_ROWS = 16  # steps of a loop, and of such a batch, from which on batches
 DRAWN_ENTRIES = 1 << 13  # random numbers of torch's, a multiple of 16
 WRITTEN_GRADIENTS = 1 << 22  # entries of gradients that are written out at a time
 FOLLOWED_TURNS = (
-    64  # times that a way of a followed function is taken before the circles through it are compiled
+    64  # times that a followed function, or a way, is taken before several ways are compiled as one
 )
 COMPARED_BYTES = 1 << 17  # bytes of an array beyond which a loss that closes over it is rather staged anew
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DeviceError, DTypeError
-from .interpreter import Tracer
+from .interpreter import Tracer, api_boundary
 from .library import load_library
 
 KINDS = ("cpu", "cuda")
@@ -31,6 +31,7 @@ class Device:
     __slots__ = ("_place",)
 
     # No dataclass: `dataclasses` would take an eighth of the package's import.
+    @api_boundary
     def __init__(self, kind: str, index: int = 0):
         self._place = kind, index
 
@@ -57,6 +58,14 @@ class Device:
         return f"Device('{self}')"
 
 
+class Placement:
+    """Base class of what `fx.device_put` takes in the place of a device, and says by itself where an array lies."""
+
+    def place(self, value: Any) -> Any:
+        """Return an array as it lies there."""
+        raise NotImplementedError
+
+
 CPU = Device("cpu")
 DEFAULT_DEVICE: ContextVar[Device] = ContextVar("fxgrad default device of arrays", default=CPU)
 
@@ -74,6 +83,7 @@ def count_cuda_devices() -> int:
         return 0
 
 
+@api_boundary
 def devices(kind: str | None = None) -> list[Device]:
     """The available devices.
 
@@ -156,6 +166,7 @@ class default_device:
 
     device: Device
 
+    @api_boundary
     def __init__(self, device: Any):
         self.device = as_device(device)
         self.tokens: list[Any] = []
@@ -238,6 +249,7 @@ def device_in_use(device: Device | None) -> AbstractContextManager[Any]:
     return nullcontext() if cuda.runtime.getDevice() == device.index else cuda.Device(device.index)
 
 
+@api_boundary
 def pinned_empty(shape: Any, dtype: Any = float) -> np.ndarray:
     """A new NumPy array in pinned (page-locked) memory, from which copies to a CUDA device run beside other work.
 

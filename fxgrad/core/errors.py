@@ -18,6 +18,7 @@ from .machine_errors import CheckpointError as CheckpointError
 from .machine_errors import CollectiveMismatchError as CollectiveMismatchError
 from .machine_errors import CollectiveTimeoutError as CollectiveTimeoutError
 from .machine_errors import DeviceError as DeviceError
+from .machine_errors import LoadedError as LoadedError
 from .machine_errors import MissingLibraryError as MissingLibraryError
 from .message import FxgradError as FxgradError
 from .message import describe as describe
@@ -43,7 +44,7 @@ class ShapeError(FxgradError, ValueError):
       in:  level 1: grad at ...
       at:  ...
       try: the second one transposed (.T), which fits
-      see: errors/ShapeError
+      see: errors/ShapeError, or help(fx.ShapeError)
 
     The sizes that are contracted must agree:
 
@@ -65,7 +66,7 @@ class DTypeError(FxgradError, TypeError):
     fxgrad.core.errors.DTypeError: grad: the argument args[0] has integer or boolean dtype int64, which has no gradient
       at:  ...
       try: convert it (x.astype(float), 2.0 instead of 2), choose other argnums, or allow_int=True
-      see: errors/DTypeError
+      see: errors/DTypeError, or help(fx.DTypeError)
 
     >>> print(fx.grad(lambda x: x**2)(3.0))
     6.0
@@ -78,11 +79,13 @@ class DTypeError(FxgradError, TypeError):
     fxgrad.core.errors.DTypeError: grad: the result has dtype complex128, expected a real one (holomorphic=False)
       at:  ...
       try: for a holomorphic function give holomorphic=True; otherwise differentiate ...
-      see: errors/DTypeError
+      see: errors/DTypeError, or help(fx.DTypeError)
 
     >>> print(fx.grad(lambda z: z**2, holomorphic=True)(1j))
     2j
     """
+
+    _plain_values_needed = True
 
 
 class StructureError(FxgradError, TypeError, ValueError):
@@ -101,7 +104,7 @@ class StructureError(FxgradError, TypeError, ValueError):
     keys ['h', 'w']
       at:  ...
       try: containers of the same kinds, with the same keys and lengths, as what they belong to
-      see: errors/StructureError
+      see: errors/StructureError, or help(fx.StructureError)
 
     >>> _, tangent = fx.jvp(area, ({"w": 2.0, "h": 3.0},), ({"w": 1.0, "h": 0.0},))
     >>> print(tangent)
@@ -123,7 +126,7 @@ class AxisError(FxgradError, np.exceptions.AxisError):
     y: 4 (shape (4,), axis 0)
       at:  ...
       try: in_axes=None for arguments that are not mapped
-      see: errors/AxisError
+      see: errors/AxisError, or help(fx.AxisError)
 
     To use the whole second argument for every element of the first, do not map it:
 
@@ -145,7 +148,7 @@ class NonScalarError(FxgradError, TypeError):
     fxgrad.core.errors.NonScalarError: grad is of scalar functions; the result has shape (3,)
       at:  ...
       try: sum it (fnp.sum), or use fx.jacrev, fx.vjp or fx.vmap(fx.grad(f))
-      see: errors/NonScalarError
+      see: errors/NonScalarError, or help(fx.NonScalarError)
 
     Reduce the result to a scalar, map over the inputs, or ask for the whole Jacobian:
 
@@ -176,7 +179,7 @@ class EscapedTracerError(FxgradError, RuntimeError):
     fxgrad.core.errors.EscapedTracerError: add: a traced value f64*[] of grad (opened at ...) is used outside ...
       at:  ...
       try: return the value from the transformed function (has_aux=True for extra results) ...
-      see: errors/EscapedTracerError
+      see: errors/EscapedTracerError, or help(fx.EscapedTracerError)
 
     Return what you want to see:
 
@@ -200,7 +203,7 @@ class ConcretizationError(FxgradError, TypeError):
       in:  level 1: vmap at ...
       at:  ...
       try: it differs from one batch entry to the next: use fnp.where, fnp.select or fx.lax.cond instead of `if`, ...
-      see: errors/ConcretizationError
+      see: errors/ConcretizationError, or help(fx.ConcretizationError)
 
     >>> fx.vmap(lambda x: fnp.where(x > 0, x, -x))(np.array([1.0, -2.0]))
     array([1., 2.])
@@ -235,7 +238,7 @@ class ArrayConversionError(FxgradError, TypeError):
       in:  level 1: grad at ...
       at:  ...
       try: x.astype('float64') converts a traced value; or use fxgrad.numpy (fnp.asarray, fnp.stack) ...
-      see: errors/ArrayConversionError
+      see: errors/ArrayConversionError, or help(fx.ArrayConversionError)
 
     Build the array from its parts, or make the buffer by this library's function, which can then be written into:
 
@@ -274,7 +277,7 @@ class ImmutableError(FxgradError, TypeError, ValueError):
       in:  level 2: fori_loop: ...
       at:  ...
       try: x = x.copy() inside, and return it; loops take it as part of their carry
-      see: errors/ImmutableError
+      see: errors/ImmutableError, or help(fx.ImmutableError)
 
     >>> def loss(x):
     ...     def step(i, carry):
@@ -285,6 +288,8 @@ class ImmutableError(FxgradError, TypeError, ValueError):
     >>> print(fx.grad(loss)(1.0))
     1.75
     """
+
+    _plain_values_needed = True
 
 
 class IndexingError(FxgradError, IndexError):
@@ -297,7 +302,7 @@ class IndexingError(FxgradError, IndexError):
       in:  level 1: grad at ...
       at:  ...
       try: an index from -3 to 2, or fnp.take(x, index, axis, mode='clip'), which takes the nearest
-      see: errors/IndexingError
+      see: errors/IndexingError, or help(fx.IndexingError)
 
     >>> fx.grad(lambda x: x[-1])(np.ones(3))
     array([0., 0., 1.])
@@ -312,7 +317,7 @@ class IndexingError(FxgradError, IndexError):
       in:  level 1: vmap at ...
       at:  ...
       try: use fnp.where(mask, x, 0), or x.at[…] with integer indices
-      see: errors/IndexingError
+      see: errors/IndexingError, or help(fx.IndexingError)
 
     >>> fx.vmap(lambda x: fnp.where(x > 0, x, 0.0).sum())(np.array([[1.0, -1.0]]))
     array([1.])
@@ -334,7 +339,7 @@ class LinAlgError(FxgradError, np.linalg.LinAlgError):
       in:  level 1: grad at ...
       at:  ...
       try: fnp.linalg.lstsq or pinv, which take every matrix, or a + eps * fnp.eye(n) with a small eps
-      see: errors/LinAlgError
+      see: errors/LinAlgError, or help(fx.LinAlgError)
 
     Keep the matrix away from singular ones, or ask for the least-squares solution:
 
@@ -356,7 +361,7 @@ class GraphError(FxgradError, AssertionError):
         ...
     fxgrad.core.errors.GraphError: sin: an output is not bound
       at:  ...
-      see: errors/GraphError
+      see: errors/GraphError, or help(fx.GraphError)
 
     Change the function and stage it again, rather than the Graph:
 
@@ -378,7 +383,7 @@ class NonFiniteError(FxgradError, FloatingPointError):
       in:  level 1: debug_nans at ...
       at:  ...
       try: keep such entries from the operation: f(fnp.where(ok, x, 1.0)); fnp.where after it is too late. ...
-      see: errors/NonFiniteError
+      see: errors/NonFiniteError, or help(fx.NonFiniteError)
 
     The value is 0, the derivative is infinite there. Keep such entries from the operation, not from its result:
 
@@ -403,7 +408,7 @@ class StaticArgumentError(FxgradError, ValueError, TypeError):
     fxgrad.core.errors.StaticArgumentError: jit: the static argument 1 of type list is not hashable
       at:  ...
       try: pass a tuple instead of a list, or make the argument dynamic
-      see: errors/StaticArgumentError
+      see: errors/StaticArgumentError, or help(fx.StaticArgumentError)
 
     >>> print(scale(2.0, (3.0,)))
     6.0
@@ -429,7 +434,7 @@ class ImpureFunctionError(FxgradError, RuntimeError):
     fxgrad.core.errors.ImpureFunctionError: f does not compute the same when it is run again with the same decisions
       ...
       try: make what it depends on (a clock, a global that changes, np.random) an argument, ...
-      see: errors/ImpureFunctionError
+      see: errors/ImpureFunctionError, or help(fx.ImpureFunctionError)
     >>> g = fx.jit(lambda x, rate: x * rate if x > 0 else -x * rate, control="follow")
     >>> g(1.0, 0.5), g(-1.0, 0.5)
     (0.5, 0.5)
@@ -451,7 +456,7 @@ class TooManyPathsError(FxgradError, RuntimeError):
     fxgrad.core.errors.TooManyPathsError: f has taken more than max_paths=4 ways, of which each is staged:
       ...
       try: fnp.where or fx.lax.cond in place of an `if` on values; ...
-      see: errors/TooManyPathsError
+      see: errors/TooManyPathsError, or help(fx.TooManyPathsError)
     >>> g = fx.jit(lambda x: x * fnp.floor(x), control="follow", max_paths=4)
     >>> [float(g(float(n))) for n in range(3)]
     [0.0, 1.0, 4.0]
@@ -468,7 +473,7 @@ class UnboundAxisError(FxgradError, NameError):
       in:  level 1: vmap at ...
       at:  ...
       try: call it inside fx.vmap(f, axis_name='batch'), or `with mesh:` where its axes are between processes
-      see: errors/UnboundAxisError
+      see: errors/UnboundAxisError, or help(fx.UnboundAxisError)
 
     >>> fx.vmap(lambda x: x - fx.lax.pmean(x, "batch"), axis_name="batch")(fnp.array([1.0, 3.0]))
     array([-1.,  1.])
@@ -490,7 +495,7 @@ class UnsupportedError(FxgradError, NotImplementedError):
       in:  level 1: vjp at ...
       at:  ...
       try: np.lib.stride_tricks.sliding_window_view, or an array of indices: x[i[:, None] + j]
-      see: errors/UnsupportedError
+      see: errors/UnsupportedError, or help(fx.UnsupportedError)
 
     >>> def moving_average(x):
     ...     return np.lib.stride_tricks.sliding_window_view(x, 2).mean(axis=1)
@@ -499,6 +504,8 @@ class UnsupportedError(FxgradError, NotImplementedError):
            [0. , 0.5, 0.5, 0. ],
            [0. , 0. , 0.5, 0.5]])
     """
+
+    _plain_values_needed = True
 
 
 def reword(

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import message, source_info
-from .advice import suggest_keyword
+from .advice import explain_arguments, explain_call, explain_compiled
 from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
+from .scipy_calls import advise_on_scipy
 from .typing import P, R, type_of
 
 if TYPE_CHECKING:
@@ -151,14 +152,14 @@ def leave_library(error: BaseException, outer: Context) -> None:
     """Prepare an error for leaving the library: its traceback has none of our frames, no level stays open (Ctrl-C may
     come between the opening of a level and the `try` that closes it). To be followed by a bare raise."""
     CURRENT.set(outer)
-    met_scipy = str(error).startswith("ufunc 'is") and source_info.passes_scipy(error.__traceback__)
+    traceback = error.__traceback__
     source_info.hide_frames(error)
     if str(error) == "setting an array element with a sequence." and isinstance(error.__cause__, FxgradError):
-        raise error.__cause__ from None  # NumPy's words for what ours explain: buffer[0] = x
-    if not isinstance(error, FxgradError) and (met_scipy or str(error) == "object arrays are not supported"):
-        error.add_note(
-            "SciPy has been given traced values: the functions of fxgrad.scipy take them, by the same names"
-        )
+        error = error.__cause__  # NumPy's words for what ours explain: buffer[0] = x
+        advise_on_scipy(error, traceback)
+        raise error from None
+    explain_compiled(error)
+    advise_on_scipy(error, traceback)
 
 
 def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
@@ -170,7 +171,8 @@ def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except BaseException as error:
-            suggest_keyword(error, function)
+            explain_arguments(error, function)
+            explain_call(error, function)
             leave_library(error, outer)
             raise
 
@@ -427,6 +429,11 @@ def decide(value: Any, operation: str) -> Any:
         ensure_open(value, operation)
         value = value.decide(operation)
     return value
+
+
+def innermost_primal(value: Any) -> Any:
+    """Return the value below levels of derivatives."""
+    return innermost_primal(value.primal) if isinstance(value, PrimalTracer) else value
 
 
 def is_plain(values: Any) -> bool:

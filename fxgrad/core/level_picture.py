@@ -114,31 +114,11 @@ def draw(shown: Levels) -> str:
         map(width_of, (part for root in shown.roots for part in root.walk())), default=0
     )
     top = len(heads) - 1
-    drawn: list[str] = []
-    columns = 0
-
-    def place(part: Part, column: int) -> tuple[float, float]:
-        """Draw a value with its parts, and return the middle of its box."""
-        nonlocal columns
-        x, y = left + (column + 0.5) * width_of_column, ROW * (top - part.level) + ROW / 2
-        for index, inner in enumerate(part.parts):
-            if index:
-                columns += 1
-            below_x, below_y = place(inner, columns)
-            drawn.append(
-                f'<path d="M{x:.1f} {y + BOX / 2}L{below_x:.1f} {below_y - BOX / 2}" stroke="#555" fill="none"/>'
-            )
-        wide = width_of(part)
-        drawn.append(
-            f'<rect x="{x - wide / 2:.1f}" y="{y - BOX / 2}" width="{wide:.1f}" height="{BOX}" rx="4" fill="white" '
-            f'stroke="#555"/>{text(x, y - 3, part.path, bold=True)}{text(x, y + 12, f"{part.kind} {part.aval}")}'
-        )
-        return x, y
-
+    boxes = Boxes(left, width_of_column, top)
     for root in shown.roots:
-        place(root, columns)
-        columns += 1
-    width, height = left + columns * width_of_column + 8, ROW * len(heads)
+        boxes.draw(root, boxes.columns)
+        boxes.columns += 1
+    width, height = left + boxes.columns * width_of_column + 8, ROW * len(heads)
     bands = [
         f'<rect y="{ROW * (top - n) + 2}" width="{width:.0f}" height="{ROW - 4}" rx="6" '
         f'fill="hsl({HUES[(n - 1) % len(HUES)]},{70 if n else 0}%,92%)"/>'
@@ -148,8 +128,33 @@ def draw(shown: Levels) -> str:
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
-        f'height="{height}" font-family="monospace" font-size="10">{"".join(bands + drawn)}</svg>'
+        f'height="{height}" font-family="monospace" font-size="10">{"".join(bands + boxes.drawn)}</svg>'
     )
+
+
+class Boxes:
+    """The boxes of values that are drawn, in columns."""
+
+    def __init__(self, left: float, width_of_column: float, top: int):
+        self.left, self.width_of_column, self.top = left, width_of_column, top
+        self.columns = 0
+        self.drawn: list[str] = []
+
+    def draw(self, part: Part, column: int) -> tuple[float, float]:
+        """Draw a value with its parts, and return the middle of its box."""
+        x, y = self.left + (column + 0.5) * self.width_of_column, ROW * (self.top - part.level) + ROW / 2
+        for index, inner in enumerate(part.parts):
+            self.columns += index > 0
+            below_x, below_y = self.draw(inner, self.columns)
+            self.drawn.append(
+                f'<path d="M{x:.1f} {y + BOX / 2}L{below_x:.1f} {below_y - BOX / 2}" stroke="#555" fill="none"/>'
+            )
+        wide = width_of(part)
+        self.drawn.append(
+            f'<rect x="{x - wide / 2:.1f}" y="{y - BOX / 2}" width="{wide:.1f}" height="{BOX}" rx="4" fill="white" '
+            f'stroke="#555"/>{text(x, y - 3, part.path, bold=True)}{text(x, y + 12, f"{part.kind} {part.aval}")}'
+        )
+        return x, y
 
 
 def width_of(part: Part) -> float:

@@ -19,12 +19,44 @@ class MissingLibraryError(FxgradError, ImportError):
     fxgrad.core.machine_errors.MissingLibraryError: fxgrad.scipy needs the library no_such_library, which is not ...
       at:  ...
       try: pip install 'fxgrad[scipy]'
-      see: errors/MissingLibraryError
+      see: errors/MissingLibraryError, or help(fx.MissingLibraryError)
 
     After that command, here of a library that is there:
 
     >>> load_library("math", "scipy", "fxgrad.scipy").__name__
     'math'
+    """
+
+
+class LoadedError(FxgradError, ImportError):
+    """A library that is loaded already, where `install` is to let its name mean this one: Python would go on with it.
+
+    >>> program = '''
+    ... import sys, types
+    ... import fxgrad as fx
+    ... sys.modules["jax"] = types.ModuleType("jax")
+    ... try:
+    ...     fx.install("jax")
+    ... except ImportError as error:
+    ...     print(error)
+    ... '''
+    >>> import subprocess, sys  # since a library that is loaded here has to stay
+    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
+    fxgrad cannot stand for jax: 'jax' (without a file) is loaded already
+      at:  ...
+      try: call fxgrad.install("jax") before anything imports jax, or run the program by ...
+      see: errors/LoadedError, or help(fx.LoadedError)
+
+    Install it before:
+
+    >>> program = '''
+    ... import fxgrad as fx
+    ... with fx.install("jax"):
+    ...     import jax.numpy as jnp
+    ... print(jnp.ones(2))
+    ... '''
+    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
+    [1. 1.]
     """
 
 
@@ -40,7 +72,7 @@ class DeviceError(FxgradError, RuntimeError):
     fxgrad.core.machine_errors.DeviceError: there is no device 'tpu'
       at:  ...
       try: "cpu", "cuda" or "cuda:1"
-      see: errors/DeviceError
+      see: errors/DeviceError, or help(fx.DeviceError)
 
     `fx.devices()` lists those that are there.
 
@@ -64,7 +96,7 @@ class CollectiveMismatchError(FxgradError, RuntimeError):
     fxgrad.core.machine_errors.CollectiveMismatchError: recv: a group of one, and nothing was sent with tag 0
       at:  ...
       try: comm.send(x, target=0) before, or start several processes: mpirun -n 2 python program.py
-      see: errors/CollectiveMismatchError
+      see: errors/CollectiveMismatchError, or help(fx.CollectiveMismatchError)
 
     Every message that is awaited must be sent:
 
@@ -88,7 +120,7 @@ class CollectiveTimeoutError(FxgradError, TimeoutError):
     Traceback (most recent call last):
         ...
     fxgrad.core.machine_errors.CollectiveTimeoutError: recv: rank 1 has waited 2 s for the others ...
-      see: errors/CollectiveTimeoutError
+      see: errors/CollectiveTimeoutError, or help(fx.CollectiveTimeoutError)
 
     Both have their part in it:
 
@@ -114,7 +146,7 @@ class CheckpointError(FxgradError, OSError):
     fxgrad.core.machine_errors.CheckpointError: save: rank 0: ...
       at:  ...
       try: what was saved before is untouched
-      see: errors/CheckpointError
+      see: errors/CheckpointError, or help(fx.CheckpointError)
 
     Name a folder in which this process may write:
 

@@ -6,7 +6,7 @@ A message has up to five parts. The raiser writes the first and the hint:
       in:  level 2: vmap at a.py:10 → level 1: grad at a.py:12                          the open transforms
       at:  a.py:7 in loss:  y = x @ w                                                   the user's own line
       try: w.T, or fnp.pad the shorter one                                              what to write instead
-      see: errors/ShapeError                                                            the class's page
+      see: errors/ShapeError, or help(fx.ShapeError)                                    the class's page
 
 The page is the docstring of the class, which `help(fx.ShapeError)` shows as well. Messages about arguments that many
 functions share are in `common_errors`; hints that follow from shapes or from NumPy's messages are in `advice`.
@@ -19,6 +19,8 @@ from collections.abc import Callable
 from . import source_info
 from .typing import type_of
 
+# The address of the published documentation, with a slash at its end; "" until it is published.
+SITE = ""
 # The open transforms in words, or "" outside all of them. `core.interpreter` puts the real one here.
 describe_chain: Callable[[], str] = str
 
@@ -45,7 +47,7 @@ class FxgradError(Exception):
     fxgrad.core.errors.NonScalarError: grad is of scalar functions; the result has shape (3,)
       at:  ... in slope: ...
       try: sum it (fnp.sum), or use fx.jacrev, fx.vjp or fx.vmap(fx.grad(f))
-      see: errors/NonScalarError
+      see: errors/NonScalarError, or help(fx.NonScalarError)
 
     The parts are attributes of an error that is caught:
 
@@ -72,9 +74,6 @@ class FxgradError(Exception):
         site: source_info.Site | None = None,
     ):
         super().__init__(message)
-        namespace = source_info.namespace_of_scipy() if self._plain_values_needed else None
-        if namespace is not None:
-            hint = f"fxgrad.scipy.{namespace}: its functions, which have SciPy's names, take traced values"
         self.hint = hint
         self.chain = describe_chain() if chain is None else chain
         self.site = source_info.user_frame() if site is None else site
@@ -86,10 +85,12 @@ class FxgradError(Exception):
 
     @classmethod
     def page(cls) -> str:
-        """Return where the documentation has the page about this class: that of the base, for a class of the user's."""
+        """Return where the documentation has the page about this class: that of the base, for a class of the user's. It
+        is an address where the documentation is published, and else a file and what shows it."""
         ours = next(kind for kind in cls.__mro__ if kind.__module__.startswith("fxgrad."))
-        room = "compat/" if ours.__module__.startswith("fxgrad.compat.") else ""
-        return f"errors/{room}{ours.__name__}"
+        room, home = ("compat/", "fxgrad.compat.errors") if ".compat." in ours.__module__ else ("", "fx")
+        page = f"errors/{room}{ours.__name__}"
+        return f"{SITE}{page}.html" if SITE else f"{page}, or help({home}.{ours.__name__})"
 
 
 def describe(value: object) -> str:

@@ -22,6 +22,7 @@ from .interpreter import (
     is_plain,
     named_axes,
 )
+from .labels import common_labels
 from .rules import REGISTRY, Rules
 from .staging import stages_effects
 from .surface import first_object
@@ -102,7 +103,10 @@ def bind(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) ->
             held = first_object(args)
             if held is not None:
                 return held.__fxgrad_call__(primitive.call, args, params)
+            labels = common_labels(args) if primitive.entrywise else None
             args = tuple([as_value(a) for a in args])
+            if labels is not None:
+                return labels.label(bind(primitive, args, params))
             break
     try:
         return CURRENT.get().interpreter.process(primitive, args, params)

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from operator import is_not
 from typing import Any, Self
 
+from .labels import watch_imports
 from .pytree_keys import (
     DictKey,
     FlattenedIndexKey,
@@ -333,6 +334,11 @@ def _first_mismatch(
     return None
 
 
+def describe(treedef: PyTreeDef) -> str:
+    """Say what a structure is at its root: `a tuple of length 2`."""
+    return _describe_tree(unflatten(treedef, [LEAF] * treedef.num_leaves))
+
+
 def describe_difference(given: PyTreeDef, expected: PyTreeDef) -> str:
     """Say where the first of two structures is not the second: `have a list of length 1 at [0], expected …`."""
     trees = [unflatten(treedef, [LEAF] * treedef.num_leaves) for treedef in (given, expected)]
@@ -389,3 +395,4 @@ register_pytree_node(
     lambda partial: ((partial.args, partial.keywords), partial.func),
     lambda func, children: Partial(func, *children[0], **children[1]),
 )
+watch_imports()

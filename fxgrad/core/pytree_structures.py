@@ -76,6 +76,8 @@ def _checked(cls: type, flatten_func: Callable[[Any], Any]) -> Callable[[Any], A
     def flatten_instance(node: Any) -> Any:
         found = flatten_func(node)
         kind = type_of(found)
+        if kind is tuple and len(found) == 2 and type(found[0]) is tuple:  # mostly
+            return found
         if issubclass(kind, (tuple, list)) and 2 <= len(found) <= 3 and isinstance(found[0], Iterable):
             return found
         from .errors import StructureError

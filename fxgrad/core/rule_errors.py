@@ -18,7 +18,7 @@ class NotLinearError(FxgradError, ValueError, TypeError):
     fxgrad.core.rule_errors.NotLinearError: sin is not linear in its traced operand
       at:  ...
       try: fx.vjp(f, x), which linearizes a function first
-      see: errors/NotLinearError
+      see: errors/NotLinearError, or help(fx.NotLinearError)
 
     Linearize it first, which `vjp` does:
 
@@ -52,7 +52,7 @@ class NotDifferentiableError(FxgradError, TypeError, ValueError):
       in:  level 1: jvp at ...
       at:  ...
       try: give it a rule for forward mode (fx.custom_jvp), which serves both modes
-      see: errors/NotDifferentiableError
+      see: errors/NotDifferentiableError, or help(fx.NotDifferentiableError)
 
     A `custom_jvp` serves both modes: reverse mode is derived from its rule.
 
@@ -82,7 +82,7 @@ class CheckError(FxgradError, AssertionError):
     fxgrad.core.rule_errors.CheckError: grad of square: the derivative along a direction is computed as ...
       at:  ...
       try: look for a rule of your own (custom_jvp, custom_vjp), a stop_gradient, and ...
-      see: errors/CheckError
+      see: errors/CheckError, or help(fx.CheckError)
 
     The factor 2 was missing:
 
@@ -105,7 +105,7 @@ class NotCheckableError(CheckError):
     fxgrad.core.rule_errors.NotCheckableError: grad of f: not checkable: kink or noise at this point: ...
       at:  ...
       try: check at a generic point, without random numbers in the function, in double precision
-      see: errors/NotCheckableError
+      see: errors/NotCheckableError, or help(fx.NotCheckableError)
 
     >>> print(ramp(0.1))
     1.0
@@ -130,7 +130,7 @@ class CustomRuleError(FxgradError, TypeError, ValueError):
     fxgrad.core.rule_errors.CustomRuleError: the bwd rule of product must return a tuple of 2 cotangents, one for
     each argument, not a float64
       at:  ...
-      see: errors/CustomRuleError
+      see: errors/CustomRuleError, or help(fx.CustomRuleError)
 
     The product has two arguments, so its rule returns two cotangents:
 

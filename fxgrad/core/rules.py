@@ -41,9 +41,9 @@ class Rules:
     )
     formula_from: int | None = None  # entries from which on it is; None: as many as are worth machine code
 
-    computes: str | None = (
-        None  # the function of entries, by which machine code knows it whatever its derivative is
-    )
+    # The name of the library's primitive that has its values, whatever its derivative is: compilers go by that, since
+    # primitives of users and of other surfaces may share a name. "": they do not know it.
+    computes = ""
 
     unfold: Callable[[Any, Any], Any] | None = (
         None  # (operands, params) → results, by the operations of a program

@@ -152,29 +152,6 @@ def user_frame(depth: int = 1) -> Site:
     return Site(frame.f_code, frame.f_lasti)
 
 
-def namespace_of_scipy() -> str | None:
-    """Return the namespace of the function of SciPy's that the user's innermost line calls, if it calls one."""
-    if "scipy" not in sys.modules:
-        return None
-    folder, found = os.path.dirname(str(sys.modules["scipy"].__file__)) + os.sep, None
-    frame: FrameType | None = getframe(1)
-    while frame is not None and code_kinds[frame.f_code.co_filename]:
-        if frame.f_code.co_filename.startswith(folder):
-            found = frame.f_code.co_filename.removeprefix(folder).partition(os.sep)[0]
-        frame = frame.f_back
-    return found if found is not None and not found.startswith("_") else None
-
-
-def passes_scipy(traceback: TracebackType | None) -> bool:
-    """Whether an error was raised in SciPy's code, or by what that called."""
-    folder = os.path.dirname(str(getattr(sys.modules.get("scipy"), "__file__", os.devnull))) + os.sep
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename.startswith(folder):
-            return True
-        traceback = traceback.tb_next
-    return False
-
-
 def user_stacklevel() -> int:
     """Return the `stacklevel` with which a warning of the calling function shows the line of user code that is now
     executing."""

@@ -148,14 +148,31 @@ def stages_effects() -> bool:
     return any(level.stage_effects for level in levels())
 
 
-def drawn_numbers() -> Any:
-    """Return where NumPy's global generator stands; None where it is not loaded."""
-    generator: Any = sys.modules.get("numpy.random")
-    if generator is None:
-        return None
-    state = generator.get_state(legacy=False)
-    numbers = {k: v for k, v in state["state"].items() if type(v) is int}
-    return numbers, state.get("has_gauss"), state.get("gauss")
+def drawn_numbers() -> dict[str, Any]:
+    """Return where the global generators of NumPy and Python stand, by the names of their modules; one that is not
+    loaded stands where it will begin."""
+    numpys, pythons = sys.modules.get("numpy.random"), sys.modules.get("random")
+    drawn: dict[str, Any] = {"np.random": ({"pos": 623}, 0, 0.0), "random": (624, None)}
+    if numpys is not None:
+        state = numpys.get_state(legacy=False)
+        numbers = {k: v for k, v in state["state"].items() if type(v) is int}
+        drawn["np.random"] = numbers, state.get("has_gauss", 0), state.get("gauss", 0.0)
+    if pythons is not None:
+        _, words, normal = pythons.getstate()
+        drawn["random"] = words[-1], normal
+    return drawn
+
+
+def warn_of_frozen_numbers(before: dict[str, Any] | None, name: str) -> None:
+    """Warn that a function which was staged has drawn numbers since `before`, where the generators stood."""
+    before = before or {}
+    after = drawn_numbers() if before else {}
+    for module in [m for m in after if after[m] != before[m]]:
+        warnings.warn(
+            f"{module} was called while {name} was staged: its numbers are the same each time {name} runs. Give it a "
+            "key, and draw by fx.random (fx.random.normal(key, shape)), or give it the numbers as an argument.",
+            stacklevel=user_stacklevel(),
+        )
 
 
 def stage(
@@ -178,10 +195,5 @@ def stage(
     with opened(interpreter):
         results = fun(*map(replace_float0, tracers))
         outputs = [interpreter.atom(r) for r in results]
-    if before is not None and before != drawn_numbers():
-        warnings.warn(
-            f"np.random was called while {name} was staged: its numbers are the same each time {name} runs. Give it a "
-            "key, and draw by fx.random (fx.random.normal(key, shape)), or give it the numbers as an argument.",
-            stacklevel=user_stacklevel(),
-        )
+    warn_of_frozen_numbers(before, name)
     return interpreter.finish_graph(inputs, outputs, name)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import pytree
-from .advice import suggest_keyword
+from .advice import explain_arguments
 from .aval import float0
 from .interpreter import CURRENT, EVAL, Tracer, twin
 from .typing import type_of
@@ -118,15 +118,18 @@ def with_whole_objects(function: F, module: str) -> F:
 
     @wraps(function)
     def over_whole_objects(*args: Any, **kwargs: Any) -> Any:
-        if not OBJECTS:
+        if OBJECTS:
+            given = args[place] if len(args) > place else kwargs.get("is_leaf")
+            is_leaf = partial(is_whole, given) if takes_path or given is not None else is_object
+            if len(args) > place:
+                args = (*args[:place], is_leaf, *args[place + 1 :])
+            else:
+                kwargs["is_leaf"] = is_leaf
+        try:
             return function(*args, **kwargs)
-        given = args[place] if len(args) > place else kwargs.get("is_leaf")
-        is_leaf = partial(is_whole, given) if takes_path or given is not None else is_object
-        if len(args) > place:
-            args = (*args[:place], is_leaf, *args[place + 1 :])
-        else:
-            kwargs["is_leaf"] = is_leaf
-        return function(*args, **kwargs)
+        except TypeError as error:
+            explain_arguments(error, function)
+            raise
 
     over_whole_objects.__module__ = module  # where pickle finds it
     return over_whole_objects  # type: ignore[return-value]  # it is called like `function`
@@ -141,7 +144,7 @@ def takes_objects(function: F) -> F:
         try:
             return function(*args, **kwargs) if held is None else held.__fxgrad_call__(function, args, kwargs)
         except TypeError as error:
-            suggest_keyword(error, function)
+            explain_arguments(error, function)
             raise
 
     return call  # type: ignore[return-value]  # likewise

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..core.aval import kind_of
 from ..core.errors import DTypeError, IndexingError, ShapeError, StructureError
+from ..core.interpreter import api_boundary
 
 if TYPE_CHECKING:
     from .communicator import Communicator, Work
@@ -125,6 +126,7 @@ class Buckets:
     started: int
     done: int
 
+    @api_boundary
     def __init__(
         self,
         comm: Communicator,

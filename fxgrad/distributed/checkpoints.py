@@ -85,6 +85,7 @@ class Checkpoints:
     keep: int | None
     comm: Communicator
 
+    @api_boundary
     def __init__(self, folder: str | os.PathLike, comm: Communicator | None = None, *, keep: int | None = 3):
         if keep is not None and keep < 1:
             raise StructureError(f"Checkpoints: keep={keep} keeps none", hint="keep=1, or None for all")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core.devices import devices
+from ..core.interpreter import api_boundary
 from .processes import world
 
 __all__ = ["device_count", "local_device_count", "process_count", "process_index"]
@@ -26,6 +27,7 @@ def process_count() -> int:
     return world().size
 
 
+@api_boundary
 def local_device_count(kind: str | None = None) -> int:
     """The number of devices that this process can use.
 
@@ -43,6 +45,7 @@ def local_device_count(kind: str | None = None) -> int:
     return len(devices(kind))
 
 
+@api_boundary
 def device_count(kind: str | None = None) -> int:
     """The number of devices of all processes, if each has as many as this one.
 

@@ -30,6 +30,7 @@ from ..numpy.placement import device_get
 from ..ops.masked import densify
 from ..ops.ranks import copy_to_ranks, sum_ranks, unite_copies
 from ..ops.ranks import share as equal_share
+from ..transforms.arguments import positions_of
 from ..transforms.derived_function import derive
 from ..transforms.reverse import backward, watch_leaves
 from ..transforms.vjp import differentiator, input_cotangents
@@ -155,7 +156,7 @@ class DataParallel:
         self.name, self.fun, self.argnums, self.has_aux = name, fun, argnums, has_aux
         self.group, self.op, self.count = comm, op, count
         self.bucket_bytes, self.wanted = bucket_bytes, wanted
-        self.positions = (argnums,) if isinstance(argnums, int | np.integer) else tuple(argnums)
+        self.positions = positions_of(name, argnums)
         self.compared = False  # whether the processes' parameters have been compared
 
     @cached_property

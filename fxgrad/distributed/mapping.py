@@ -12,7 +12,7 @@ from ..core.interpreter import CURRENT, api_boundary, opened, use_context
 from ..transforms.arguments import LeafName, admit, leaf_path, unshare_results
 from ..transforms.copies import CopyInterpreter, VaryingTracer, copy_along, unite_along
 from ..transforms.derived_function import derive
-from .sharding import P, PartitionSpec, Sharded, check_spec, is_sharded, specs_of, take_local
+from .sharding import PartitionSpec, Sharded, check_spec, is_sharded, specs_of, take_local
 
 if TYPE_CHECKING:
     from .mesh import Mesh
@@ -60,7 +60,7 @@ def shard_map(
         return partial(shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_vma)
     if mesh is None:
         raise StructureError(
-            "shard_map needs a mesh", hint="shard_map(f, fx.distributed.Mesh(…), in_specs, out_specs)"
+            "shard_map needs a mesh", hint="shard_map(f, fx.make_mesh(…), in_specs, out_specs)"
         )
 
     @api_boundary
@@ -129,4 +129,4 @@ def check_varying(varying: Any, spec: PartitionSpec, name: object) -> None:
         )
 
 
-__all__ = ["P", "PartitionSpec", "shard_map"]
+__all__ = ["shard_map"]

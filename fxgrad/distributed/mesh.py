@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ..core.errors import ShapeError, StructureError, UnboundAxisError
-from ..core.interpreter import CURRENT, Context, Interpreter, opened
+from ..core.interpreter import CURRENT, Context, Interpreter, api_boundary, opened
 from ..core.source_info import user_frame
 from ..ops import ranks  # noqa: F401  collectives along axes between processes
 from .communicator import Communicator
@@ -79,11 +79,12 @@ class Mesh:
     size: int
     coords: dict[str, int]
 
+    @api_boundary
     def __init__(self, comm: Communicator | None, shape: Mapping[str, int]):
         if not isinstance(comm, Communicator | None) or not isinstance(shape, Mapping):
             raise StructureError(
                 f"Mesh takes a group of processes and the sizes of its axes by name, not {comm!r} and {shape!r}",
-                hint='fx.distributed.Mesh(None, {"data": -1}) for one axis of all processes',
+                hint='fx.make_mesh((-1,), ("data",)), or fx.distributed.Mesh(None, {"data": -1}): one axis of all',
             )
         self.comm = world() if comm is None else comm
         sizes = {str(name): int(size) for name, size in shape.items()}
@@ -184,4 +185,44 @@ class Mesh:
         CURRENT.set(before)
 
 
-__all__ = ["Mesh"]
+@api_boundary
+def make_mesh(
+    axis_shapes: Sequence[int], axis_names: str | Sequence[str], *, devices: Sequence[Any] | None = None
+) -> Mesh:
+    """Return the mesh of all processes, as `jax.make_mesh` arranges devices: a process computes on one device, the
+    processor or the GPU that its arrays are on.
+
+    Args:
+        axis_shapes: the sizes of the axes, the last running fastest; one of them may be -1.
+        axis_names: their names.
+        devices: None, or as many devices as there are processes.
+
+    Raises:
+        ShapeError: the sizes do not give the number of processes, or there is not one name for each.
+
+    >>> fx.make_mesh((1, 1), ("data", "model"))
+    Mesh(data: 1, model: 1)
+    >>> fx.make_mesh((8,), ("data",))
+    Traceback (most recent call last):
+      ...
+    fxgrad.core.errors.ShapeError: make_mesh: axes {'data': 8} of 8 devices, and there is 1: one for each process...
+    """
+    names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+    sizes = tuple(axis_shapes)
+    if len(sizes) != len(names):
+        raise ShapeError(f"make_mesh: axes {sizes} with the names {names}", hint="a name for each axis")
+    shape = dict(zip(names, sizes))
+    found = world().size
+    wanted = prod(sizes) if min(sizes, default=1) > 0 else found
+    given = found if devices is None else len(devices)
+    count = max(wanted, given)
+    if count > found:
+        raise ShapeError(
+            f"make_mesh: axes {shape} of {count} devices, and there {'is' if found == 1 else 'are'} {found}: "
+            "one for each process",
+            hint=f"mpirun -n {count} python program.py, or fx.vmap(f, axis_name=…) in one process",
+        )
+    return Mesh(None, shape)
+
+
+__all__ = ["Mesh", "make_mesh"]

@@ -6,6 +6,7 @@ import os
 from functools import cache
 
 from ..core.errors import FxgradError, MissingLibraryError
+from ..core.interpreter import api_boundary
 from .communicator import Communicator
 from .mpi import MPICommunicator
 from .requests import load_mpi
@@ -14,6 +15,7 @@ from .requests import load_mpi
 COUNTS_OF_PROCESSES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS")
 
 
+@api_boundary
 def world(*, timeout: float | None = None, check: bool | None = None) -> Communicator:
     """The group of all processes that were started together, such as by `mpirun -n 4 python train.py`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -11,7 +11,8 @@ from .. import ops  # noqa: F401  before its parts
 from ..core import pytree
 from ..core.arrays import as_value
 from ..core.aval import aval_of
-from ..core.errors import ArrayConversionError, ShapeError, StructureError
+from ..core.devices import Placement
+from ..core.errors import ArrayConversionError, ShapeError, StructureError, UnsupportedError
 from ..core.interpreter import api_boundary
 from ..ops.ranks import join_parts, scatter_part
 from .processes import world
@@ -62,6 +63,15 @@ class PartitionSpec:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def __len__(self) -> int:
+        return len(self.dims)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.dims)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.dims[index]
+
     def __repr__(self) -> str:
         return f"P({', '.join(map(repr, self.dims))})"
 
@@ -95,6 +105,7 @@ class Sharded:
     mesh: Mesh
     spec: PartitionSpec
 
+    @api_boundary
     def __init__(self, local: Any, mesh: Mesh, spec: PartitionSpec, lengths: tuple[int | None, ...] = ()):
         self.local, self.mesh, self.spec, self.lengths = local, mesh, spec, lengths
 
@@ -197,6 +208,67 @@ def take_local(value: Any, mesh: Mesh, spec: PartitionSpec, name: object) -> Any
         if names is not None:
             value = scatter_part(value, axis=mesh.axis(names), dim=dim)
     return value
+
+
+class NamedSharding(Placement):
+    """How an array lies on a mesh: a mesh, and how its axes divide those of the array. `fx.device_put` takes it.
+
+    Args:
+        mesh: a mesh.
+        spec: a `PartitionSpec`, which names axes of the mesh.
+
+    Raises:
+        UnboundAxisError: the mesh has no axis of a name in the spec.
+
+    >>> mesh = fx.make_mesh((1, 1), ("data", "model"))
+    >>> sharding = fx.NamedSharding(mesh, fx.P("data"))
+    >>> sharding.shard_shape((4, 2)), sharding.is_fully_replicated
+    ((4, 2), True)
+    >>> fx.device_put(np.ones((2, 2)), sharding)
+    array([[1., 1.],
+           [1., 1.]])
+    """
+
+    mesh: Mesh
+    spec: PartitionSpec
+
+    @api_boundary
+    def __init__(self, mesh: Mesh, spec: PartitionSpec):
+        mesh.count(spec.names)
+        self.mesh, self.spec = mesh, spec
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every process has the whole array."""
+        return self.mesh.count(self.spec.names) == 1
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        """Return the shape of a process's part of an array of a shape; raises `ShapeError` where it cannot be divided
+        so."""
+        shape = tuple(global_shape)
+        check_division(shape, self.mesh, self.spec, "NamedSharding: an array")
+        counts = check_spec(self.spec, len(shape), self.mesh, "NamedSharding: an array")
+        return (*[n // count for n, count in zip(shape, counts)], *shape[len(counts) :])
+
+    def place(self, value: Any) -> Any:
+        """Return an array itself; raises `ShapeError` where the spec divides axes that it has not, and
+        `UnsupportedError` where it would be divided."""
+        check_spec(self.spec, aval_of(value).ndim, self.mesh, "device_put: an array")
+        if not self.is_fully_replicated:
+            raise UnsupportedError(
+                f"device_put: {self!r} divides arrays among processes, and parts are no array",
+                hint="fx.distributed.shard(x, mesh, spec), which fx.shard_map takes",
+            )
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NamedSharding) and (self.mesh, self.spec) == (other.mesh, other.spec)
+
+    def __hash__(self) -> int:
+        return hash((self.mesh, self.spec))
+
+    def __repr__(self) -> str:
+        return f"NamedSharding({self.mesh!r}, {self.spec!r})"
 
 
 @api_boundary
@@ -366,4 +438,14 @@ def part_index(
     return tuple(index)
 
 
-__all__ = ["P", "PartitionSpec", "Sharded", "from_local", "gather", "replicate", "scatter", "shard"]
+__all__ = [
+    "NamedSharding",
+    "P",
+    "PartitionSpec",
+    "Sharded",
+    "from_local",
+    "gather",
+    "replicate",
+    "scatter",
+    "shard",
+]

@@ -18,7 +18,7 @@ def is_asked(depth: int = 2) -> bool:
     or by what goes through a `map` of these, and not by an attribute in the program's text or an import. The program
     is `depth` frames further out.
 
-    Programs that ask take what they are given for a feature that works; programs that write `torch.fx.GraphModule` in
+    Programs that ask take what they are given for a feature that works; programs that write `torch.export.Dim` in
     an annotation, or import it, only name it. Python's attribute protocol does not tell the two apart; the instruction
     that is being executed does.
     """
@@ -54,6 +54,10 @@ class AbsentClass(ABCMeta):
         """Stand for the class with parameters too, in annotations."""
         return cls
 
+    def __iter__(cls) -> NoReturn:
+        """Refuse to be gone through or searched: Python would ask for item after item."""
+        AbsentClass.__call__(cls)
+
     def __repr__(cls) -> str:
         return f"<{cls._fx_absent[0]}, which is not there>"
 
@@ -68,13 +72,13 @@ def make_absent(
     programs name in `except`, it is one that is never raised.
 
     >>> from fxgrad.doors.absence import make_absent
-    >>> tracer = make_absent("torch.fx.Tracer", "programs are not rewritten here")
-    >>> isinstance(3, tracer)
+    >>> program = make_absent("torch.export.Dim", "shapes are numbers here")
+    >>> isinstance(3, program)
     False
-    >>> tracer()
+    >>> program()
     Traceback (most recent call last):
         ...
-    NotImplementedError: torch.fx.Tracer is not there: programs are not rewritten here
+    NotImplementedError: torch.export.Dim is not there: shapes are numbers here
     """
     last = name.rpartition(".")[2]
     bases = (Exception,) if is_exception or last.endswith(ERROR_ENDINGS) else ()

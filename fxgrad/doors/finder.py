@@ -8,6 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..core.errors import LoadedError
 from .modules import Door
 
 if TYPE_CHECKING:
@@ -79,9 +80,22 @@ class Opening:
 
 def open_door(door: Door, distribution: Distribution | None = None) -> Opening:
     """Let the import of a library's modules give those of a door, for the whole process. Where it is open already,
-    nothing happens."""
+    nothing happens.
+
+    Raises:
+        LoadedError: the library itself is loaded already.
+    """
     if installed(door) is not None:
         return Opening(None)
+    loaded = loaded_modules(door)
+    if loaded:
+        origin = getattr(sys.modules[loaded[0]], "__file__", None) or "without a file"
+        package = door.install.partition(".install")[0]
+        raise LoadedError(
+            f"{package} cannot stand for {door.library}: {loaded[0]!r} ({origin}) is loaded already",
+            hint=f"call {door.install} before anything imports {door.library}, "
+            f"or run the program by `{door.command} script.py`",
+        )
     finder = DoorFinder(door, distribution)
     sys.meta_path.insert(0, finder)
     door.is_open = True

@@ -15,6 +15,7 @@ from .absence import is_asked, make_absent, make_absent_function
 from .inventory import OUTSIDE, Entry, Inventory
 
 UNKNOWN = "it does not have this"
+VERSIONS = ("__version__", "__version_info__")
 
 
 class Door:
@@ -29,7 +30,9 @@ class Door:
         unlisted: Absent modules of which the inventory lists neither parts nor names: any can be imported.
         inventory_file: The list of the library's modules and names that are not here.
         classes: Classes of ours that say they are the library's. Others keep their names, by which they are pickled.
+        loads_late: Whether names of our modules are loaded when they are used, and not with the module.
         error: What the use of an absent name raises.
+        install, command: How a program opens the door, and what opens it for a program, for messages.
     """
 
     roots: Mapping[str, str] = {}
@@ -39,8 +42,11 @@ class Door:
     lacking: Mapping[str, str] = {}
     unlisted: frozenset[str] = frozenset()
     classes: frozenset[str] = frozenset()
+    loads_late = False
     inventory_file: Path
     error: type[Exception] = NotImplementedError
+    install: str
+    command: str
 
     def __init__(self) -> None:
         self.library, self.here = next(iter(self.roots.items()))
@@ -183,6 +189,9 @@ class DoorModule(ModuleType):
             self.__file__ = own.__file__
         if name == door.library:
             self.__dict__[name] = self  # it has imported itself
+        if door.loads_late:
+            self.__all__ = public_names(own)
+            return
         names = {part: getattr(own, part) for part in public_names(own)}
         for part in door.layout.get(name, "").split():
             if part not in names:
@@ -194,10 +203,12 @@ class DoorModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         whole = f"{self.__name__}.{name}"
-        special = name.startswith("__") and name != "__version__" and whole not in self._door.layout
+        special = name.startswith("__") and name not in VERSIONS and whole not in self._door.layout
         if not special:
             if self._has_switch(name):
                 return getattr(self._own, name)
+            if getattr(self._own, name, self) is None:  # as of `newaxis`
+                return None
             value = self._find(name)
             if value is not None:
                 return value

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..core.aval import check_kind
 from ..core.costs import OUTER_ENTRIES, SCALED_ROW
+from .matmul import dot, multiply_stacks
 from .registry import native_function
-from .stacks import multiply_stacks
 
 NUMBERS = frozenset("biufc")
 
@@ -166,10 +166,10 @@ def plan_outer(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
 def plan_dot(xp: Any, order: DotOrder) -> Callable[[Any, Any], Any]:
     """Plan the product of vectors and matrices."""
     flip_first, flip_second, swapped = order
-    dot = np.ndarray.dot if xp is np else xp.matmul
+    product = dot if xp is np else xp.matmul
     if swapped:
-        return lambda a, b: dot(b.T if flip_first else b, a.T if flip_second else a)
-    return lambda a, b: dot(a.T if flip_first else a, b.T if flip_second else b)
+        return lambda a, b: product(b.T if flip_first else b, a.T if flip_second else a)
+    return lambda a, b: product(a.T if flip_first else a, b.T if flip_second else b)
 
 
 def plan_columns(axes: Axes) -> Callable[[Any, Any], Any]:
@@ -206,7 +206,7 @@ def plan_flat_dot(axes: Axes) -> Callable[[Any, Any], Any] | None:
         inner = element_count(a.shape[:count] if flip_left else a.shape[a.ndim - count :])
         first = a.reshape(inner, m).T if flip_left else a.reshape(m, inner)
         second = b.reshape(n, inner).T if flip_right else b.reshape(inner, n)
-        return arrange_out(first.dot(second).reshape(*rows, *columns))
+        return arrange_out(dot(first, second).reshape(*rows, *columns))
 
     return flat_dot
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.costs import WINDOW_BYTES
+from .matmul import multiply_stacks
 from .registry import native_function
 from .windows import tap_slices, window_counts, windows_kernel
 
@@ -40,6 +41,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
     """Return the kernel for an array namespace."""
     windows = windows_kernel(xp)
     permute = getattr(xp, "permute_dims", None) or xp.transpose
+    matmul = multiply_stacks if xp is np else xp.matmul
 
     def correlate(x: Any, w: Any, *, steps: Any, pads: Any, x_dilations: Any, w_dilations: Any) -> Any:
         """Choose the way: half precision is computed in float32 and rounded once."""
@@ -101,7 +103,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
         size = row * view.dtype.itemsize if xp is np else 0
         if size * b * counts[0] <= WINDOW_BYTES:
             columns = xp.reshape(view, (b, g, prod(inner), prod(counts)))
-            return xp.reshape(xp.matmul(w, columns), (b, g, f, *counts))
+            return xp.reshape(matmul(w, columns), (b, g, f, *counts))
         y = np.empty((b, g, f, *counts), np.result_type(view, w))
         rows = max(min(WINDOW_BYTES // size, counts[0]), 1)
         lead = (slice(None),) * (view.ndim - 1 - len(counts))
@@ -110,7 +112,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
                 columns = view[(samples, *lead, part)]
                 shape = (len(columns), g, prod(inner), -1)
                 out = y[samples, :, :, part].reshape(len(columns), g, f, -1)
-                np.matmul(w, columns.reshape(shape), out=out)
+                matmul(w, columns.reshape(shape), out)
         return y
 
     def multiply_rows(view: Any, w: Any, counts: Any) -> Any:
@@ -121,7 +123,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
 
         def multiply(rows: Any, w: Any) -> Any:
             rows = xp.reshape(rows, (len(w), b * prod(counts), -1))
-            return xp.matmul(xp.reshape(w, (len(w), features, -1)), permute(rows, (0, 2, 1)))
+            return matmul(xp.reshape(w, (len(w), features, -1)), permute(rows, (0, 2, 1)))
 
         size = b * prod(counts) * inner * view.dtype.itemsize if xp is np else 0  # of a channel
         if size * g * channels <= WINDOW_BYTES:
@@ -134,7 +136,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
         return permute(xp.reshape(y, (g, features, b, *counts)), (2, 0, 1, *range(3, 3 + k)))
 
     def add_taps(x: Any, w: Any, counts: Any, pads: Any, dilations: Any) -> Any:
-        """Multiply first, and add up the taps then: less to move where there are fewer features than channels."""
+        """Multiply first, and add up the taps then: less to move if there are fewer features than channels."""
         (b, g, c, *extent), (_, f, _, *sizes) = x.shape, w.shape
         taps = xp.reshape(permute(w, (0, 1, *range(3, w.ndim), 2)), (g, f * prod(sizes), c))
         out = xp.zeros((b, g, f, *counts), dtype=xp.result_type(x.dtype, w.dtype))
@@ -146,7 +148,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
         places = [*itertools.product(*axes)]
         for samples in parts(b, WINDOW_BYTES // size if size else b):
             part = x[samples, ...]
-            u = xp.matmul(taps, xp.reshape(part, (-1, g, c, prod(extent))))
+            u = matmul(taps, xp.reshape(part, (-1, g, c, prod(extent))))
             u = xp.reshape(u, (-1, g, f, prod(sizes), *extent))
             for k, slices in enumerate(places):
                 to, of = zip(*slices)

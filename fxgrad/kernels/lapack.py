@@ -179,7 +179,7 @@ def each_matrix(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
 
 
 def is_worth_factors(n: int) -> bool:
-    """Whether it may pay to call `factor_system` for square matrices of order n; for a stack it decides itself."""
+    """Whether `factor_system` may be worth calling for matrices of order n; for stacks it decides itself."""
     return n >= LAPACK_ORDER and has_library()
 
 

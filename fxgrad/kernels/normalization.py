@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import FAR_CACHE_ENTRIES
+from .matmul import dot
 
 BLAS = {np.dtype("f4"), np.dtype("f8")}  # sums by products with ones are a quarter of the time
 
@@ -44,7 +45,7 @@ def standardize_kernel(xp: Any) -> Callable[..., Any]:
         ones = np.ones(width, x.dtype)
         for part in row_blocks(count, width):
             here, center, spread = u[part], middle[part], variance[part]
-            np.matmul(x[part], ones, out=center[:, 0])
+            dot(x[part], ones, center[:, 0])
             center /= width
             np.subtract(x[part], center, out=here)
             np.vecdot(here, here, out=spread[:, 0])
@@ -78,7 +79,7 @@ def deflate_kernel(xp: Any) -> Callable[..., Any]:
             along = buffer[: len(out)]
             np.multiply(t[part], row, out=out)
             np.multiply(base, (np.vecdot(base, out) / width)[:, None], out=along)
-            along += (out @ ones / width)[:, None]
+            along += (dot(out, ones) / width)[:, None]
             out -= along
             out *= column[part]
         return y

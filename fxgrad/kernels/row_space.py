@@ -29,7 +29,7 @@ MOVES = frozenset({"reshape", "broadcast_to"})  # between the forms of a value t
 
 def uses_reductions(graph: Graph) -> bool:
     """Whether equations of a group read results of its reductions."""
-    reduced = {e.outputs[0] for e in graph.equations if e.primitive.name in REDUCTIONS}
+    reduced = {e.outputs[0] for e in graph.equations if e.primitive.computes in REDUCTIONS}
     return any(a in reduced for e in graph.equations for a in e.inputs)
 
 
@@ -72,7 +72,7 @@ class RowSpace:
     def __init__(self, graph: Graph):
         self.graph = graph
         self.reductions: dict[int, Any] = {}  # none is left to the caller
-        reduction = next(e for e in graph.equations if e.primitive.name in REDUCTIONS)
+        reduction = next(e for e in graph.equations if e.primitive.computes in REDUCTIONS)
         self.shape, self.axes = reduction.inputs[0].aval.shape, row_axes(reduction)
         self.outer = [a for a in range(len(self.shape)) if a not in self.axes]
         self.dims = [self.shape[a] for a in self.outer]
@@ -124,7 +124,7 @@ class RowRules:
         group makes. Complex numbers have no rows."""
         if any(v.aval.dtype.kind == "c" for v in (*e.inputs, *e.outputs)):
             return False
-        if e.primitive.name in REDUCTIONS:
+        if e.primitive.computes in REDUCTIONS:
             return e.inputs[0].aval.shape == self.shape and row_axes(e) == self.axes
         shapes = [(a, a.aval.shape) for a in e.inputs]
         out = e.outputs[0].aval.shape
@@ -132,7 +132,7 @@ class RowRules:
             return all(s == self.kept if a in numbers else self.admit_operand(s) for a, s in shapes)
         if not self.is_number(out):
             return False
-        if e.primitive.name in MOVES:
+        if e.primitive.computes in MOVES:
             return shapes[0][0] in numbers
         # Whether other operands of the shape `outer` go with the rows, their shape does not say.
         return all(a in numbers or s == () or s == out == self.kept for a, s in shapes)

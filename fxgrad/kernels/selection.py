@@ -108,7 +108,7 @@ def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.n
 
 
 class Places(NamedTuple):
-    """What an index of arrays beside full slices chooses: rows, by their numbers, in blocks of rows of entries."""
+    """The rows that an index of arrays and full slices selects: their numbers within each block of rows."""
 
     blocks: int
     length: int  # how many rows a block has

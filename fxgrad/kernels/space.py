@@ -42,7 +42,7 @@ class Reduction(NamedTuple):
 
     @property
     def ufunc(self) -> np.ufunc:
-        return REDUCTIONS[self.equation.primitive.name]
+        return REDUCTIONS[self.equation.primitive.computes]
 
 
 def reduces_an_end(shape: Sequence[int], axes: Sequence[int]) -> bool:
@@ -62,7 +62,7 @@ class Space:
 
     def __init__(self, graph: Graph):
         self.graph = graph
-        reductions = {e.outputs[0]: e for e in graph.equations if e.primitive.name in REDUCTIONS}
+        reductions = {e.outputs[0]: e for e in graph.equations if e.primitive.computes in REDUCTIONS}
         whole = (e.outputs[0] for e in graph.equations if e.outputs[0] not in reductions)
         self.shape: tuple[int, ...] = next(whole, graph.equations[0].inputs[0]).aval.shape
         rank = len(self.shape)

@@ -39,9 +39,9 @@ class Tiles:
         equations = []
         for e in graph.equations:
             operands = [stands.get(a, a) for a in e.inputs]
-            if e.primitive.name == "broadcast_to":
+            if e.primitive.computes == "broadcast_to":
                 stands[e.outputs[0]] = operands[0]
-            elif e.primitive.name not in REDUCTIONS:
+            elif e.primitive.computes not in REDUCTIONS:
                 own = np.broadcast_shapes(*(a.aval.shape for a in operands))
                 out = stands[e.outputs[0]] = Var(Aval(own, e.outputs[0].aval.dtype))
                 equations.append(Equation(e.primitive, operands, [out], e.params, e.site, e.quiet))
@@ -56,7 +56,7 @@ class Tiles:
         """Whether there are enough tiles of at most the proper size, and more than reductions."""
         row = prod(space.dims[1:])
         return (
-            not all(e.primitive.name in REDUCTIONS for e in space.graph.equations)
+            not all(e.primitive.computes in REDUCTIONS for e in space.graph.equations)
             and row <= FEWEST_TILES * CACHE_ENTRIES
             and space.size >= FEWEST_TILES * CACHE_ENTRIES
             and space.dims[0] >= FEWEST_TILES

@@ -102,8 +102,8 @@ def col2im_kernel(xp: Any) -> Callable[..., Any]:
 
 
 def tap_slices(n: int, count: int, step: int, start: int) -> tuple[slice, slice]:
-    """Return a slice of the windows, among `count` windows on n entries, that have an entry at a tap, and a slice of
-    these entries. That of window o is number start + o·step."""
+    """Return slices (windows, entries) for one tap, at which window o takes the entry start + o·step: those of `count`
+    windows for which this is one of the n entries, and these entries."""
     first = max(-(start // step), 0)
     stop = max(min((n - 1 - start) // step + 1, count), first)
     begin = first * step + start

@@ -60,14 +60,6 @@ def associative_scan(
             hint="arrays of one size along the axis that is gone along",
         )
 
-    def slice_rows(values: Sequence[Any], start: int, stop: int, step: int = 1) -> list[Any]:
-        return [
-            ops.getitem(
-                v, index=tuple(slice(start, stop, step) if i == a else slice(None) for i in range(v.ndim))
-            )
-            for v, a in zip(values, axes)
-        ]
-
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         results, found = pytree.flatten(fn(pytree.unflatten(inner, a), pytree.unflatten(inner, b)))
         if not is_alike(found, inner):
@@ -84,30 +76,46 @@ def associative_scan(
                 )
         return results
 
-    def prefixes(values: Sequence[Any], size: int) -> list[Any]:
-        if size < 2:
-            return list(values)
-        half, rest = size // 2, (size - 1) // 2
-        odd = prefixes(combine(slice_rows(values, 0, 2 * half, 2), slice_rows(values, 1, size, 2)), half)
-        even = slice_rows(values, 0, 1)
-        if rest:
-            later = combine(slice_rows(odd, 0, rest), slice_rows(values, 2, size, 2))
-            even = [ops.concatenate(e, r, axis=a) for e, r, a in zip(even, later, axes)]
-        woven = [
-            ops.reshape(
-                ops.stack(pair, axis=a + 1), shape=(*pair[0].shape[:a], 2 * half, *pair[0].shape[a + 1 :])
-            )
-            for *pair, a in zip(slice_rows(even, 0, half), odd, axes)
-        ]
-        if size % 2:
-            woven = [
-                ops.concatenate(w, e, axis=a)
-                for w, e, a in zip(woven, slice_rows(even, half, half + 1), axes)
-            ]
-        return woven
-
     flipped = [ops.flip(v, axes=(a,)) for v, a in zip(leaves, axes)] if reverse else leaves
-    results = prefixes(flipped, sizes.pop() if sizes else 0)
+    results = combine_prefixes(combine, flipped, axes, sizes.pop() if sizes else 0)
     if reverse:
         results = [ops.flip(v, axes=(a,)) for v, a in zip(results, axes)]
     return pytree.unflatten(inner, unshare_if_plain(results, leaves))
+
+
+def combine_prefixes(
+    combine: Callable[[Sequence[Any], Sequence[Any]], list[Any]],
+    values: Sequence[Any],
+    axes: Sequence[int],
+    size: int,
+) -> list[Any]:
+    """Combine the rows of values up to each one; `size` is how many there are along the axes."""
+    if size < 2:
+        return list(values)
+    half, rest = size // 2, (size - 1) // 2
+    pairs = combine(slice_rows(values, axes, 0, 2 * half, 2), slice_rows(values, axes, 1, size, 2))
+    odd = combine_prefixes(combine, pairs, axes, half)
+    even = slice_rows(values, axes, 0, 1)
+    if rest:
+        later = combine(slice_rows(odd, axes, 0, rest), slice_rows(values, axes, 2, size, 2))
+        even = [ops.concatenate(e, r, axis=a) for e, r, a in zip(even, later, axes)]
+    woven = [
+        ops.reshape(
+            ops.stack(pair, axis=a + 1), shape=(*pair[0].shape[:a], 2 * half, *pair[0].shape[a + 1 :])
+        )
+        for *pair, a in zip(slice_rows(even, axes, 0, half), odd, axes)
+    ]
+    if size % 2:
+        last = slice_rows(even, axes, half, half + 1)
+        woven = [ops.concatenate(w, e, axis=a) for w, e, a in zip(woven, last, axes)]
+    return woven
+
+
+def slice_rows(values: Sequence[Any], axes: Sequence[int], start: int, stop: int, step: int = 1) -> list[Any]:
+    """Return some rows of each value, along its axis."""
+    return [
+        ops.getitem(
+            v, index=tuple(slice(start, stop, step) if i == a else slice(None) for i in range(v.ndim))
+        )
+        for v, a in zip(values, axes)
+    ]

@@ -22,6 +22,7 @@ from ..core.arrays import as_value
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, StructureError
 from ..core.interpreter import Tracer, api_boundary, concretize
+from ..core.references import inside_body
 from ..core.surface import join_structures
 from ..core.typing import ArrayLike, PyTree
 from ..transforms.arguments import LeafName, leaf_path
@@ -39,7 +40,7 @@ from .functions import (
     stage_loop_body,
     unshare_if_plain,
 )
-from .refs import inside_body, lift_refs
+from .refs import lift_refs
 
 __all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
@@ -164,8 +165,8 @@ def stage_switch_only(
     for name, other in zip(names, branches):
         if joined is None and other.out_structure != first.out_structure:
             raise StructureError(
-                f"{place}: the result of {names[0]} has the structure {first.out_structure}, that of "
-                f"{name} {other.out_structure}",
+                f"{place}: the results of {name} "
+                f"{pytree.describe_difference(other.out_structure, first.out_structure)} as of {names[0]}",
                 hint="return the same containers from all: what one has not got may be zeros",
                 site=site,
             )
@@ -187,6 +188,8 @@ def while_loop(
     body_fun: Callable[[Any], Any],
     init_val: PyTree,
     max_steps: int | None = None,
+    *,
+    progress: bool | str = False,
 ) -> PyTree:
     """Apply `body_fun` to a value repeatedly, starting with `init_val`, while `cond_fun` of the value is true.
 
@@ -200,6 +203,8 @@ def while_loop(
         body_fun: a function from the value to the next, of the same structure, shapes and dtypes.
         init_val: a pytree of arrays. Python numbers take the dtype that `body_fun` gives them.
         max_steps: stop after this many steps in any case.
+        progress: show how many steps are done, with this label if it is a text; under `jit` each time it runs. The
+            condition is then computed twice at each step.
 
     Raises:
         StructureError: `body_fun` changes structure, shapes or dtypes; the message names the leaf.
@@ -211,6 +216,11 @@ def while_loop(
     (256.0, 1024.0)
     """
     check_count(max_steps, "while_loop: max_steps")
+    if progress:
+        from .progress import count_steps  # which is written with loops
+
+        counted = count_steps(cond_fun, body_fun, max_steps, progress)
+        return while_loop(*counted, (0, init_val), max_steps)[1]
     if is_jit_disabled() and (done := python_flow.repeat_while(cond_fun, body_fun, init_val, max_steps)):
         return done[0]
     return stage_while("while_loop", cond_fun, body_fun, init_val, max_steps)
@@ -460,7 +470,7 @@ def stage_scan_only(
         children = out.children()
         if out.type is not tuple or len(children) != 2:
             raise StructureError(
-                f"{place} must return a pair (carry, y), not {out}",
+                f"{place} must return a pair (carry, y), not {pytree.describe(out)}",
                 hint="return carry, y; None for no y",
                 site=site,
             )

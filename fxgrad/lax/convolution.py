@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from .. import numpy as fnp
 from .. import ops
 from ..core.errors import ShapeError
+from ..core.interpreter import api_boundary
 from ..core.typing import Array, ArrayLike, DType
 from ..numpy.composite import composite
 from ..numpy.composite import operand as array
@@ -33,6 +34,7 @@ class ConvDimensionNumbers(NamedTuple):
     out_spec: tuple[int, ...]
 
 
+@api_boundary
 def conv_dimension_numbers(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
 ) -> ConvDimensionNumbers:
@@ -82,6 +84,7 @@ def conv_dimension_numbers(
     return ConvDimensionNumbers(*found)
 
 
+@api_boundary
 def padtype_to_pads(
     in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: str
 ) -> list[tuple[int, int]]:

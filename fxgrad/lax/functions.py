@@ -118,7 +118,7 @@ def stage_loop_body(
             joined = join_structures([carry, after])
             if joined is None:
                 raise StructureError(
-                    f"{place}: the carry has the structure {carry} before a step and {after} after it",
+                    f"{place}: the results of a step {pytree.describe_difference(after, carry)} as in the carry",
                     hint="return the carry with the containers that it came in",
                     site=site,
                 )
@@ -160,7 +160,7 @@ def mismatch_error(
         if a.shape == b.shape
         else f"both must be of one shape; to begin with, fnp.broadcast_to(x, {b.shape})"
         if first.startswith("before")
-        else None,
+        else "both must be of one shape: fnp.broadcast_to, or fnp.zeros for what one has not got",
         site=site,
     )
 

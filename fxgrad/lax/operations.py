@@ -14,6 +14,10 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
+from ..core.arrays import as_value
+from ..core.errors import DTypeError
+from ..core.interpreter import api_boundary
+from ..core.shapes import as_dtype, as_shape
 from ..core.typing import Array, ArrayLike, Binary, DType, PyTree, Shape, Unary
 from ..numpy.composite import cast, composite, dtype_of, kind, operand
 from ..transforms.custom.jvp_vjp import stop_gradient
@@ -200,12 +204,20 @@ def select_n(which: ArrayLike, *cases: Any) -> Array:
 # -- bits ------------------------------------------
 def as_unsigned(x: Any) -> Any:
     """Return integers as the unsigned ones of the same bits."""
+    if kind(x) not in "iu":
+        raise DTypeError(
+            f"bits are those of integers, not of {dtype_of(x)}",
+            hint="x.astype(int), or lax.bitcast_convert_type",
+        )
     return cast(x, f"u{dtype_of(x).itemsize}")
 
 
 @composite()
 def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
     """The bits of integers x moved y places down, with zeros above; negative ones are read as their bits.
+
+    Raises:
+        DTypeError: x is not of integers.
 
     >>> print(fx.lax.shift_right_logical(np.int8(-1), np.int8(4)))
     15
@@ -218,6 +230,9 @@ def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
 def population_count(x: ArrayLike) -> Array:
     """The number of bits of integers that are set, negative ones in two's complement, in the dtype of x.
 
+    Raises:
+        DTypeError: x is not of integers.
+
     >>> print(fx.lax.population_count(np.int8(-1)), fx.lax.population_count(np.int8(6)))
     8 2
     """
@@ -228,6 +243,9 @@ def population_count(x: ArrayLike) -> Array:
 @composite()
 def clz(x: ArrayLike) -> Array:
     """The number of leading bits of integers that are zero.
+
+    Raises:
+        DTypeError: x is not of integers.
 
     >>> print(fx.lax.clz(np.int32(1)), fx.lax.clz(np.int32(-1)))
     31 0
@@ -271,7 +289,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DType) -> Array:
     >>> print(hex(fx.lax.bitcast_convert_type(np.float32(1.0), np.uint32)))
     0x3f800000
     """
-    return ops.bitcast(fnp.asarray(operand), dtype=np.dtype(new_dtype))
+    return ops.bitcast(fnp.asarray(as_value(operand)), dtype=as_dtype(new_dtype, "bitcast_convert_type"))
 
 
 def dtype(x: ArrayLike) -> np.dtype:
@@ -295,7 +313,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DType = None) -> Array:
     >>> fx.lax.full((2,), 7.0)
     array([7., 7.])
     """
-    return fnp.full(shape, fill_value, dtype)
+    return fnp.full(shape, as_value(fill_value), dtype)
 
 
 @composite()
@@ -314,6 +332,7 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DType = None, shape: S
     return fnp.full(x.shape if shape is None else shape, fill_value, dtype_of(x) if dtype is None else dtype)
 
 
+@api_boundary
 def empty(shape: Shape, dtype: DType) -> np.ndarray:
     """An array of a `shape` and a `dtype` whose entries are zeros: those of `jax.lax.empty` are arbitrary.
 
@@ -323,19 +342,26 @@ def empty(shape: Shape, dtype: DType) -> np.ndarray:
     return np.zeros(shape, dtype)
 
 
+@api_boundary
 def iota(dtype: DType, size: int) -> np.ndarray:
     """The numbers 0, 1, …, size − 1.
 
     Args:
         dtype: of the result.
-        size: a static integer.
+        size: a static integer from 0 on.
+
+    Raises:
+        DTypeError: what is given for the dtype is none.
+        ShapeError: the size is no such integer.
 
     >>> fx.lax.iota(float, 3)
     array([0., 1., 2.])
     """
-    return np.arange(size).astype(dtype)
+    (length,) = as_shape((size,), "iota")
+    return np.arange(length).astype(as_dtype(dtype, "iota"))
 
 
+@api_boundary
 def broadcasted_iota(dtype: DType, shape: Shape, dimension: int) -> np.ndarray:
     """Indices along one axis of an array of a shape.
 
@@ -351,6 +377,7 @@ def broadcasted_iota(dtype: DType, shape: Shape, dimension: int) -> np.ndarray:
     return np.indices(tuple(shape), sparse=False)[dimension].astype(dtype)
 
 
+@api_boundary
 def optimization_barrier(operand: PyTree) -> PyTree:
     """Return a pytree of arrays unchanged: for programs written for JAX, which restrict its compiler by this function.
 

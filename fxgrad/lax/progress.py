@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import ops
 from ..transforms.callback import debug_callback
 from .control import cond
 
@@ -21,15 +22,29 @@ class Bar:
         self.bar: Any = None
 
     def show(self, done: Any, total: Any) -> None:
-        """Show that so many steps are done, of so many."""
+        """Show that so many steps are done, of so many; of 0, if that is not known."""
         from tqdm import tqdm  # 10 ms, for whoever looks
 
         if self.bar is None or self.bar.n > done:
-            self.bar = tqdm(desc=self.label, total=int(total), unit="step")
+            self.bar = tqdm(desc=self.label, total=int(total) or None, unit="step")
         self.bar.update(int(done) - self.bar.n)
-        if done >= total:
+        if done >= total > 0:
             self.bar.close()
             self.bar = None
+
+
+def count_steps(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], most: int | None, progress: bool | str
+) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """Return the functions of a while loop of `most` steps at most as those of one that counts and shows its steps."""
+    bar = Bar(progress if isinstance(progress, str) else "while_loop")
+
+    def step(state: Any) -> Any:
+        done, value = state[0] + 1, body_fun(state[1])
+        debug_callback(bar.show, done, ops.where(cond_fun(value), most or 0, done))
+        return done, value
+
+    return lambda state: cond_fun(state[1]), step
 
 
 def reporter(progress: bool | str, name: str, total: Any) -> Callable[[Any], None]:

@@ -13,6 +13,8 @@ from .. import numpy as fnp
 from .. import ops
 from ..core import pytree
 from ..core.errors import ShapeError
+from ..core.interpreter import api_boundary
+from ..core.shapes import as_dtype
 from ..core.typing import Array, ArrayLike, DType
 from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normalize_axes, normalize_axis
 from ..numpy.composite import operand as array
@@ -121,6 +123,7 @@ MONOIDS: dict[Any, Callable[..., Any]] = {
 }
 
 
+@api_boundary
 def reduce(
     operands: ArrayLike, init_values: ArrayLike, computation: Callable[[Any, Any], Any], dimensions: Any
 ) -> Array:
@@ -180,7 +183,7 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
     >>> fx.lax.argmax(fnp.array([[1.0, 5.0], [7.0, 2.0]]), 1, int)
     array([1, 0])
     """
-    return cast(fnp.argmax(operand, axis), index_dtype)
+    return cast(fnp.argmax(array(operand), axis), as_dtype(index_dtype, "argmax", "iu"))
 
 
 @composite()
@@ -190,7 +193,7 @@ def argmin(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
     >>> fx.lax.argmin(fnp.array([[1.0, 5.0], [7.0, 2.0]]), 1, int)
     array([0, 1])
     """
-    return cast(fnp.argmin(operand, axis), index_dtype)
+    return cast(fnp.argmin(array(operand), axis), as_dtype(index_dtype, "argmin", "iu"))
 
 
 # -- running ------------------------------------------

@@ -4,29 +4,13 @@ functions, so that each step sees the writes of the previous one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from ..numpy.refs import OuterRefError, Ref
+from ..core.references import OuterRefError, Reference
 
 T = TypeVar("T")
-
-
-@contextmanager
-def inside_body(refs: Sequence[Ref], values: Sequence[Any]) -> Iterator[list[Any]]:
-    """Let references hold these values, which belong to a body; the list gets what they hold in the end."""
-    outside = [ref.box for ref in refs]
-    after: list[Any] = []
-    try:
-        for ref, value in zip(refs, values):
-            ref.renew(value)
-        yield after
-        after += [ref.open_box().value for ref in refs]
-    finally:
-        for ref, box in zip(refs, outside):
-            ref.box = box
 
 
 def lift_refs(stage: Callable[..., T], with_refs: Callable[..., Any]) -> Callable[..., T]:
@@ -36,12 +20,12 @@ def lift_refs(stage: Callable[..., T], with_refs: Callable[..., Any]) -> Callabl
 
     @wraps(stage)
     def stage_with_refs(*args: Any) -> T:
-        refs: list[Ref] = []
+        refs: list[Reference] = []
         while True:
             try:
                 if not refs:
                     return stage(*args)
-                result, after = with_refs(refs, [ref.open_box().value for ref in refs], *args)
+                result, after = with_refs(refs, [ref.value for ref in refs], *args)
             except OuterRefError as error:
                 if error.ref in refs:  # a function of `jit` in the body uses it
                     raise
@@ -49,7 +33,7 @@ def lift_refs(stage: Callable[..., T], with_refs: Callable[..., Any]) -> Callabl
                 refs.append(error.ref)
             else:
                 for ref, value in zip(refs, after):
-                    ref.open_box().assign(value)
+                    ref.assign(value)
                 return result
 
     return stage_with_refs

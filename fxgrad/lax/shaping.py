@@ -13,11 +13,13 @@ from numpy import broadcast_shapes
 from .. import numpy as fnp
 from .. import ops
 from ..core.advice import fit_index
+from ..core.arrays import as_value
 from ..core.aval import aval_of
 from ..core.errors import DTypeError, IndexingError, ShapeError
 from ..core.typing import Array, ArrayLike, Arrays, Shape
 from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normalize_axis
 from ..numpy.composite import operand as array
+from ..numpy.composite import operands as arrays
 
 
 # -- shapes ------------------------------------------
@@ -33,7 +35,7 @@ def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Any = None) -> Array
     >>> fx.lax.reshape(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (4,), (1, 0))
     array([1., 3., 2., 4.])
     """
-    x = operand if dimensions is None else fnp.transpose(operand, dimensions)
+    x = array(operand) if dimensions is None else fnp.transpose(operand, dimensions)
     return fnp.reshape(x, new_sizes)
 
 
@@ -57,7 +59,7 @@ def expand_dims(array: ArrayLike, dimensions: Any) -> Array:
     >>> fx.lax.expand_dims(fnp.ones(3), (0, 2)).shape
     (1, 3, 1)
     """
-    return fnp.expand_dims(array, tuple(dimensions))
+    return fnp.expand_dims(as_value(array), tuple(dimensions))
 
 
 @composite()
@@ -151,7 +153,7 @@ def stack(operands: Any, axis: int = 0) -> Array:
     array([[1., 3.],
            [2., 4.]])
     """
-    return fnp.stack(operands, axis)
+    return fnp.stack(arrays(operands), axis)
 
 
 @composite()
@@ -171,7 +173,7 @@ def concatenate(operands: Arrays, dimension: int) -> Array:
     >>> fx.lax.concatenate([fnp.array([1.0, 2.0]), fnp.array([3.0])], 0)
     array([1., 2., 3.])
     """
-    return fnp.concatenate(operands, dimension)
+    return fnp.concatenate(arrays(operands), dimension)
 
 
 @composite()
@@ -181,7 +183,7 @@ def tile(operand: ArrayLike, reps: Any) -> Array:
     >>> fx.lax.tile(fnp.array([1.0, 2.0]), (2,))
     array([1., 2., 1., 2.])
     """
-    return fnp.tile(operand, tuple(reps))
+    return fnp.tile(array(operand), tuple(reps))
 
 
 @composite()

@@ -10,6 +10,7 @@ import numpy as np
 from .. import ops
 from ..core import pytree
 from ..core.errors import ShapeError
+from ..core.interpreter import api_boundary
 from ..core.typing import Array, ArrayLike
 from ..numpy.composite import cast, dtype_of
 from ..numpy.composite import operand as array
@@ -30,6 +31,7 @@ def reduce_nothing(reduce_windows: Callable[..., Any], dtype: Any) -> Any:
     return reduce_windows(np.empty(0, dtype), sizes=(1,), steps=(1,), pads=((0, 1),), dilations=(1,))[0]
 
 
+@api_boundary
 def reduce_window(
     operand: ArrayLike,
     init_value: ArrayLike,

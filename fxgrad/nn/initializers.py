@@ -16,6 +16,7 @@ from .. import random
 from ..core.common_errors import unknown_option
 from ..core.errors import ShapeError
 from ..core.face import show_public_names
+from ..core.interpreter import api_boundary
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 
@@ -24,6 +25,7 @@ Maker: TypeAlias = Callable[..., Initializer]
 Axes = int | Sequence[int]
 
 
+@api_boundary
 def zeros(key: Key, shape: Shape, dtype: DType = None) -> Array:
     """An array of zeros; the key is not used.
 
@@ -38,6 +40,7 @@ def zeros(key: Key, shape: Shape, dtype: DType = None) -> Array:
     return np.zeros(shape, dtype or float)
 
 
+@api_boundary
 def ones(key: Key, shape: Shape, dtype: DType = None) -> Array:
     """An array of ones; the key is not used.
 
@@ -52,6 +55,7 @@ def ones(key: Key, shape: Shape, dtype: DType = None) -> Array:
     return np.ones(shape, dtype or float)
 
 
+@api_boundary
 def constant(value: ArrayLike, dtype: DType = None) -> Initializer:
     """Make an initializer of arrays of one value, or of one that broadcasts to their shape.
 
@@ -69,6 +73,7 @@ def constant(value: ArrayLike, dtype: DType = None) -> Initializer:
     return initialize
 
 
+@api_boundary
 def uniform(scale: Any = 1e-2, dtype: DType = None) -> Initializer:
     """Make an initializer of numbers uniform in [0, scale).
 
@@ -86,6 +91,7 @@ def uniform(scale: Any = 1e-2, dtype: DType = None) -> Initializer:
     return initialize
 
 
+@api_boundary
 def normal(stddev: Any = 1e-2, dtype: DType = None) -> Initializer:
     """Make an initializer of normal numbers of mean 0.
 
@@ -103,6 +109,7 @@ def normal(stddev: Any = 1e-2, dtype: DType = None) -> Initializer:
     return initialize
 
 
+@api_boundary
 def truncated_normal(
     stddev: Any = 1e-2, dtype: DType = None, lower: Any = -2.0, upper: Any = 2.0
 ) -> Initializer:
@@ -157,6 +164,7 @@ DISTRIBUTIONS = ("truncated_normal", "normal", "uniform")
 CUT_STDDEV = 0.87962566103423978  # of the normal distribution between -2 and 2
 
 
+@api_boundary
 def variance_scaling(
     scale: Any,
     mode: str,
@@ -248,6 +256,7 @@ SCALING = """Make the initializer `variance_scaling({scale}, "{mode}", "{distrib
 def scaling(name: str, scale: float, mode: str, distribution: str, source: str) -> Callable[..., Initializer]:
     """Make one of the functions that are `variance_scaling` with a scale, a mode and a distribution."""
 
+    @api_boundary
     def make(
         in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: DType = None
     ) -> Initializer:
@@ -277,6 +286,7 @@ lecun_normal: Maker = scaling("lecun_normal", 1.0, "fan_in", "truncated_normal",
 lecun_uniform: Maker = scaling("lecun_uniform", 1.0, "fan_in", "uniform", LECUN)
 
 
+@api_boundary
 def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> Initializer:
     """Make an initializer of matrices with orthonormal rows or columns, whichever are fewer, times a scale; axes but
     `column_axis` are taken together (Saxe, McClelland and Ganguli, "Exact solutions to the nonlinear dynamics of
@@ -311,6 +321,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> 
     return initialize
 
 
+@api_boundary
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> Initializer:
     """Make an initializer of kernels of convolutions, (*spatial, inputs, outputs), which are orthogonal in the middle
     and 0 elsewhere (Xiao et al., "Dynamical isometry and a mean field theory of CNNs", 2018).

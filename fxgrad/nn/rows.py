@@ -86,6 +86,8 @@ def logsumexp(
     sign = fnp.sign(total)
     with np.errstate(all="ignore"):  # the logarithm of an empty sum is -∞
         result = (ops.log(ops.absolute(total)) if return_sign else ops.log(total)) + shift
+    if b is None:  # in an empty sum no entry has a weight, so its derivatives are 0, not 0·∞
+        result = ops.where(ops.equal(total, 0), -math.inf, result)
     if keepdims:
         result, sign = (ops.restore_axes(y, a.shape, axes) for y in (result, sign))
     return (result, sign) if return_sign else result

@@ -11,7 +11,7 @@ An index out of bounds raises, as in NumPy (JAX drops it by default); `mode` sel
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,14 @@ from ..core.advice import fit_broadcast
 from ..core.arrays import as_value
 from ..core.aval import SCALARS, aval_of, kind_of
 from ..core.devices import CPU, put_array
-from ..core.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError, describe
+from ..core.errors import (
+    ConcretizationError,
+    DTypeError,
+    ShapeError,
+    StructureError,
+    UnsupportedError,
+    describe,
+)
 from ..core.interpreter import concretize
 from ..core.surface import is_object
 from ..ops.indexing import array_axes_position, parse_entry
@@ -55,6 +62,9 @@ class At:
 
     def __getitem__(self, key: Any) -> IndexedUpdate:
         return IndexedUpdate(self.x, key)
+
+    def __call__(self, *args: Any) -> NoReturn:
+        raise StructureError("x.at is called", hint="x.at[index].set(value), with brackets")
 
 
 def update_method(
@@ -155,9 +165,9 @@ class IndexedUpdate:
         """A copy with an elementwise function applied to the entries, as often as each is repeated."""
         return self.apply_in_rounds(lambda entries, _: function(entries), 0, mode, unique_indices)
 
-    def locate(self, mode: str | None, spare: Any = 1) -> tuple[Any, Any, tuple[Any, ...]]:
+    def locate(self, mode: str | None, spare: Any = True) -> tuple[Any, Any, tuple[Any, ...]]:
         """Return (x, index arrays, template). With mode "drop" or "fill" x is flat and has one entry more,
-        `spare`, which stands for all that is out of bounds (1 is harmless to every operation)."""
+        `spare`, which stands for all that is out of bounds (True, which is 1, is harmless to every operation)."""
         if mode not in MODES:
             raise UnsupportedError(
                 f"x.at[…] with mode={mode!r}", hint=f"one of {', '.join(map(repr, MODES))}"

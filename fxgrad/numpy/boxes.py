@@ -86,7 +86,7 @@ class Box(SurfaceObject):
         """Call a function of this library on the values of the boxes among its arguments. What one of NumPy's functions
         makes of a box can be written into: it is a view of the box where NumPy's would be, and a box otherwise."""
         name, reference = function.__name__, getattr(function, "reference", None)
-        if reference is not None and is_viewing(name, args):
+        if reference is not None and is_viewing(name, args, kwargs):
             return call_viewing(function, args, kwargs)
         if name in INPLACE_FUNCTIONS and kwargs.get("inplace", True):
             return getattr(np, name)(*args, **{n: v for n, v in kwargs.items() if n != "inplace"})

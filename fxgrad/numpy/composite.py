@@ -17,7 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import ops
 from ..core import interpreter
-from ..core.advice import suggest_keyword
+from ..core.advice import explain_arguments
 from ..core.arrays import as_value, holds_objects, namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import ConcretizationError, FxgradError, ShapeError, reword
@@ -139,7 +139,7 @@ def composite(
                     result = observer.observe_function(name, choose, args, kwargs)
                 else:
                     result = body(*args, **kwargs)
-                if may_show and is_viewing(name, args):
+                if may_show and is_viewing(name, args, kwargs):
                     return remember_views(result, function, args, kwargs)
                 if creates and type(result) is np.ndarray:
                     return new_array(result)
@@ -152,7 +152,7 @@ def composite(
                         )
                 return result
             except (ValueError, TypeError, IndexError) as error:
-                suggest_keyword(error, function)
+                explain_arguments(error, function)
                 if isinstance(error, FxgradError) or acting_level() is EVAL.interpreter:
                     raise
                 raise reword(error, name, args) from error
@@ -181,7 +181,7 @@ def creator(make: F) -> F:
         try:
             return new_array(make(*args, **kwargs))
         except TypeError as error:
-            suggest_keyword(error, make)
+            explain_arguments(error, make)
             raise
 
     return function  # type: ignore[return-value]
@@ -194,12 +194,12 @@ def new_array(array: Any) -> Any:
     return array
 
 
-def is_viewing(name: str, args: Any) -> bool:
-    """Whether the result of a function may be a view. That of einsum may with one operand, in the string or in the
-    sublist form."""
-    return name in VIEWS or (
-        name == "einsum" and (len(args) == 2 or (len(args) == 3 and not isinstance(args[0], str)))
-    )
+def is_viewing(name: str, args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether the result of a function may be a view, which no copy is. That of einsum may with one operand, in the
+    string or in the sublist form."""
+    if name == "einsum":
+        return len(args) == 2 or (len(args) == 3 and not isinstance(args[0], str))
+    return name in VIEWS and kwargs.get("copy", name == "meshgrid") is not True
 
 
 def remember_views(result: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:

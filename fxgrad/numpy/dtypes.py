@@ -62,12 +62,13 @@ from numpy import (
 
 from ..core.arrays import as_value
 from ..core.aval import WEAK_TYPES, aval_of
-from ..core.interpreter import Tracer
+from ..core.interpreter import Tracer, api_boundary, concretize
 from ..core.typing import ArrayLike, Axis, DType
 from .composite import composite, dtype_of, is_beyond_numpy, operands
 from .documentation import NO_DERIVATIVE, described
 
 
+@api_boundary
 @described("numpy.finfo", NO_DERIVATIVE)
 def finfo(dtype: DType) -> np.finfo[Any]:
     """The limits of a floating dtype, bfloat16 included; a traced value stands for its dtype.
@@ -83,6 +84,7 @@ def finfo(dtype: DType) -> np.finfo[Any]:
     return ml_dtypes.finfo(dtype)
 
 
+@api_boundary
 @described("numpy.iinfo", NO_DERIVATIVE)
 def iinfo(int_type: DType) -> np.iinfo[Any]:
     """The limits of an integer dtype; a traced value stands for its dtype.
@@ -109,6 +111,7 @@ def promotion_stand_in(value: Any) -> Any:
     return WEAK_TYPES[aval.dtype.kind](1) if aval.weak else aval.dtype
 
 
+@api_boundary
 @described("numpy.can_cast", NO_DERIVATIVE)
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
     """Whether a dtype can be cast to another by a casting rule; a value stands for its dtype.
@@ -131,11 +134,13 @@ def common_type(*arrays: ArrayLike) -> type[np.inexact[Any]]:
 
 @composite(np.min_scalar_type, derivative=NO_DERIVATIVE)
 def min_scalar_type(a: ArrayLike, /) -> np.dtype[Any]:
-    """The smallest dtype that can hold a scalar, or the dtype of an array. For traced values it is always the latter.
+    """The smallest dtype that can hold a scalar, or the dtype of an array. That of a traced scalar hangs on its value.
 
     >>> fnp.min_scalar_type(200)
     dtype('uint8')
     """
+    if isinstance(a, Tracer) and a.ndim == 0:
+        return np.min_scalar_type(concretize(a, "min_scalar_type"))
     return dtype_of(a)
 
 

@@ -16,6 +16,7 @@ from .. import ops
 from ..core.common_errors import unknown_option
 from ..core.errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from ..core.face import show_public_names
+from ..core.interpreter import api_boundary
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.fourier import OPPOSITE_NORM
 from .composite import at_axis, cast, composite, dtype_of, kind, normalize_axis, operand
@@ -23,6 +24,7 @@ from .documentation import LINEAR, described
 from .manipulation import roll
 
 
+@api_boundary
 @described("numpy.fft.fftfreq", "", further=("dtype",))
 def fftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) -> Array:
     """The frequencies of the entries of a transform of n entries, that of `fft`. The numbers are plain: nothing is
@@ -40,6 +42,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) 
     return cast(np.fft.fftfreq(n, d, device=device), dtype)
 
 
+@api_boundary
 @described("numpy.fft.rfftfreq", "", further=("dtype",))
 def rfftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) -> Array:
     """The frequencies of the entries of `rfft` of n entries; arguments as of `fftfreq`.

@@ -18,7 +18,7 @@ from .. import ops
 from ..core import pytree
 from ..core.aval import aval_of
 from ..core.errors import ShapeError, StructureError
-from ..core.interpreter import EVAL, acting_level
+from ..core.interpreter import EVAL, acting_level, api_boundary
 from ..core.typing import Array, ArrayLike
 from ..transforms.vmap import vmap
 from .composite import cast, dtype_of, is_beyond_numpy, normalize_axis, operand, operands
@@ -72,6 +72,7 @@ def apply_along_axis(
     return moveaxis(results, range(len(shape), results.ndim), range(axis, axis + count))
 
 
+@api_boundary
 @described("numpy.apply_over_axes", "")
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence[int]) -> Array:
     """The result of `func(a, axis)` applied for one axis after another; the axes are kept with length one. It is
@@ -162,6 +163,7 @@ class vectorize:
     array([0.1, 1. ])
     """
 
+    @api_boundary
     def __init__(
         self,
         pyfunc: Any = None,

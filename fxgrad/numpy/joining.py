@@ -160,23 +160,27 @@ def block(arrays: ArrayLike | Sequence[Any]) -> Array:
            [0., 1., 0.],
            [1., 1., 7.]])
     """
+    depth = depth_of(arrays)
+    return join_blocks(arrays, -depth, max(depth, widest_rank(arrays)))
 
-    def depth(item: Any) -> int:
-        return 1 + depth(item[0]) if isinstance(item, list) else 0
 
-    def widest(item: Any) -> int:
-        return max(map(widest, item)) if isinstance(item, list) else len(aval_of(operand(item)).shape)
+def depth_of(blocks: Any) -> int:
+    """How deep lists of blocks are nested."""
+    return 1 + depth_of(blocks[0]) if isinstance(blocks, list) else 0
 
-    levels = depth(arrays)
-    ndim = max(levels, widest(arrays))
 
-    def build(item: Any, level: int) -> Any:
-        if isinstance(item, list):
-            return concatenate([build(i, level + 1) for i in item], level - levels)
-        item = operand(item)
-        return ops.reshape(item, shape=(*(1,) * (ndim - item.ndim), *item.shape))
+def widest_rank(blocks: Any) -> int:
+    """The largest number of axes of a block."""
+    return max(map(widest_rank, blocks)) if isinstance(blocks, list) else len(aval_of(operand(blocks)).shape)
 
-    return build(arrays, 0)
+
+def join_blocks(blocks: Any, axis: int, ndim: int) -> Any:
+    """Join nested lists of blocks, the outer ones along an axis and those in them along the next; a block gets `ndim`
+    axes."""
+    if isinstance(blocks, list):
+        return concatenate([join_blocks(b, axis + 1, ndim) for b in blocks], axis)
+    block = operand(blocks)
+    return ops.reshape(block, shape=(*(1,) * (ndim - block.ndim), *block.shape))
 
 
 @composite(np.append, derivative=LINEAR)

@@ -77,7 +77,7 @@ class MissingNameError(UnsupportedError, AttributeError):
     fxgrad.numpy.missing.MissingNameError: fxgrad.numpy has no loadtxt: it reads or writes files
       at:  ...
       try: NumPy's own function, outside of what is transformed
-      see: errors/MissingNameError
+      see: errors/MissingNameError, or help(fx.MissingNameError)
 
     >>> import io
     >>> fnp.square(np.loadtxt(io.StringIO("1 2")))

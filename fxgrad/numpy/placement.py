@@ -12,7 +12,7 @@ from .. import ops  # noqa: F401  before its parts
 from ..core import pytree
 from ..core.arrays import as_value
 from ..core.aval import SCALARS
-from ..core.devices import CPU, DEFAULT_DEVICE, as_device, cuda_device
+from ..core.devices import CPU, DEFAULT_DEVICE, Placement, as_device, cuda_device
 from ..core.interpreter import Tracer, api_boundary, concretize
 from ..ops.transfer import put
 
@@ -29,8 +29,8 @@ def device_put(x: T, device: Any = None) -> T:
 
     Args:
         x: a pytree of arrays and numbers, which may be traced.
-        device: a `Device` or its name ("cpu", "cuda", "cuda:1"), or a pytree prefix of x of them; None is the default
-            device.
+        device: a `Device` or its name ("cpu", "cuda", "cuda:1"), a `NamedSharding`, or a pytree prefix of x of them;
+            None is the default device.
 
     Returns:
         The pytree with NumPy arrays on the processor, CuPy arrays on a CUDA device; shapes and dtypes are the same.
@@ -39,6 +39,8 @@ def device_put(x: T, device: Any = None) -> T:
         DeviceError: there is no such device.
         MissingLibraryError: it is a CUDA device, and CuPy is not installed.
         DTypeError: CuPy has no arrays of this dtype.
+        ShapeError: a NamedSharding divides axes that an array has not.
+        UnsupportedError: a NamedSharding divides an array among several processes.
 
     A copy from pinned memory (`fx.pinned_empty`) to a CUDA device is queued in CuPy's stream in use.
 
@@ -48,9 +50,14 @@ def device_put(x: T, device: Any = None) -> T:
     6.0
     """
     leaves, structure = pytree.flatten(x)
-    prefix = device if isinstance(device, dict | list | tuple) else as_device(device)
+    prefix = device if isinstance(device, dict | list | tuple | Placement) else as_device(device)
     targets = pytree.leaves(pytree.broadcast(prefix, x))
-    return pytree.unflatten(structure, [put(as_array(v), as_device(d)) for v, d in zip(leaves, targets)])
+    return pytree.unflatten(structure, [put_at(as_array(v), d) for v, d in zip(leaves, targets)])
+
+
+def put_at(value: Any, place: Any) -> Any:
+    """Return an array on a device, or where a Placement wants it."""
+    return place.place(value) if isinstance(place, Placement) else put(value, as_device(place))
 
 
 def as_array(leaf: Any) -> Any:

@@ -8,52 +8,22 @@ import numpy as np
 
 from ..core.array_type import Array
 from ..core.errors import ImmutableError
-from ..core.interpreter import EVAL, acting_level, api_boundary, levels
+from ..core.interpreter import EVAL, PrimalTracer, Tracer, acting_level, api_boundary, levels
+from ..core.references import OuterRefError, Reference
 from .boxes import Buffer, make_writable
 from .cells import ensure_same_body
 from .composite import operand
 from .entries import entries_at, fit_values, read_key, stretch, unbox
 
 
-class OuterRefError(ImmutableError):
-    """A `Ref` made outside of a function that is being staged, and written or read inside it.
-
-    The body would be staged once, and the Ref changed once, however often the code runs. (Loops and branches take
-    such a Ref into what they carry; the function of `jit` cannot.)
-
-    >>> total = fx.new_ref(0.0)
-    >>> def add(x):
-    ...     total[...] = total[...] + x
-    ...     return x
-    >>> fx.jit(add)(1.0)
-    Traceback (most recent call last):
-        ...
-    fxgrad.numpy.refs.OuterRefError: an array f64[] made outside of jit is written into inside: ...
-      in:  level 1: jit at ...
-      at:  ...
-      try: make it inside, or hand in its value
-      see: errors/OuterRefError
-
-    >>> @fx.jit
-    ... def add(total, x):
-    ...     total = fx.new_ref(total)
-    ...     total[...] = total[...] + x
-    ...     return fx.freeze(total)
-    >>> print(add(0.0, 1.0))
-    1.0
-    """
-
-    def __init__(self, message: str, ref: Ref, **options: Any):
-        super().__init__(message, **options)
-        self.ref = ref
-
-
-class Ref:
+class Ref(Reference):
     """A mutable cell with an array, read by `ref[index]` and written by `ref[index] = value`; `ref[...]` is the whole
     array. `new_ref` creates a reference and `freeze` ends it. Reading returns a value, not a view.
 
-    `grad`, `jvp` and `vmap` go through what is written. Functions of `scan`, `fori_loop`, `while_loop`, `cond` and
-    `switch` read and write those made outside as well, from step to step; a function of `jit` those made inside.
+    `grad`, `jvp` and `vmap` go through what is written. Functions of `jit`, `scan`, `fori_loop`, `while_loop`, `cond`
+    and `switch` read and write those made outside as well, from call to call and from step to step. `jit` and `vmap`
+    take references as arguments; `vmap` maps over them as over arrays. A rule of `fx.custom_vjp` may write a cotangent
+    into one. What is differentiated or mapped is written only into those made inside, or mapped over.
 
     >>> def total(x):
     ...     running = fx.new_ref(0.0)
@@ -64,10 +34,11 @@ class Ref:
     array([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "box")
+    __slots__ = ()
 
     box: Buffer | None
 
+    @api_boundary
     def __init__(self, value: Any):
         self.box = Buffer(value)
 
@@ -80,12 +51,17 @@ class Ref:
         """
         if self.box is None:
             raise ImmutableError(
-                "a reference is used after fx.freeze", hint="the array that fx.freeze has returned"
+                "a reference is used after fx.freeze, or after the function to which it was given has returned",
+                hint="the array that fx.freeze has returned, or the reference outside",
             )
         try:
             ensure_same_body(levels(self.box.cell.context), self.box.aval)
         except ImmutableError as error:
-            raise OuterRefError(error.args[0], self, hint="make it inside, or hand in its value") from None
+            raise OuterRefError(
+                error.args[0],
+                self,
+                hint="make it inside, or hand in its value; what a backward pass writes into needs a loop in Python",
+            ) from None
         return self.box
 
     def renew(self, value: Any) -> None:
@@ -122,9 +98,38 @@ class Ref:
     def __setitem__(self, key: Any, values: Any) -> None:
         box = self.open_box()
         if key is Ellipsis:
-            box.assign(stretch(fit_values(values, box.dtype), box.shape))
+            self.assign(stretch(fit_values(values, box.dtype), box.shape))
         else:
-            box[key] = values
+            written = Buffer(box.value)
+            written[key] = values
+            self.assign(written.value)
+
+    def assign(self, value: Any) -> None:
+        """Replace the whole value, by one that may outlive the levels inside which it is written.
+
+        Raises:
+            ImmutableError: it is differentiated or mapped where the reference is not.
+        """
+        box = self.open_box()
+        known = {*map(id, levels(box.cell.context))}
+        for level in levels():
+            if id(level) in known:
+                break
+            if isinstance(level.extent, int):
+                raise ImmutableError(
+                    f"a reference {box.aval!r} made outside of {level.name} is written into inside, once for all "
+                    "entries",
+                    hint="make it an argument that vmap maps over, or make it inside and return its value",
+                )
+            if isinstance(value, Tracer) and value.interpreter is level:
+                if not isinstance(value, PrimalTracer) or value.is_differentiated:
+                    raise ImmutableError(
+                        f"a reference {box.aval!r} made outside of {level.name} is written into inside, with a value "
+                        "that belongs to it",
+                        hint="make it inside and return its value, or write fx.stop_gradient(value)",
+                    )
+                value = value.primal
+        box.assign(value)
 
     def __repr__(self) -> str:
         return "Ref(frozen)" if self.box is None else f"Ref({self.box.value!r})"
@@ -167,5 +172,5 @@ def freeze(ref: Ref) -> Array:
     3.0
     """
     value = unbox(ref[...])
-    ref.box = None
+    ref.end()
     return value

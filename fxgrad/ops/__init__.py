@@ -179,7 +179,7 @@ if TYPE_CHECKING:
 
 # Families that are not loaded with the package, and their names.
 _RARE = {
-    "banded": "banded_product banded_solve transpose_band",
+    "banded": "banded_product banded_solve transpose_band whole_matrix",
     "convolution": "correlate",
     "determinants": "adjugate adjugate_slope det slogdet",
     "elimination": "INFO column_order indefinite_minor ldl lu lu_triangles permuted_identity row_order "

@@ -10,50 +10,43 @@ import numpy as np
 
 from ..core.aval import Aval, aval_of
 from ..core.errors import ShapeError
-from .linalg import compute_dtype, row_matrix, sum_terms
+from .linalg import compute_dtype, matrix_transpose, sum_terms
 from .systems import lapack, solver
 from .vocabulary import ops
 
 
-def shift_rows(x: Any, down: int) -> Any:
-    """Move the rows of matrices down, or up, and fill the place they leave with zeros."""
-    return shift(x, down, aval_of(x).ndim - 2)
-
-
-def shift(x: Any, count: int, axis: int) -> Any:
-    """Move entries along an axis, towards its end, or its start, and fill the place they leave with zeros."""
+def skew(x: Any, rows: int, first: int, size: int) -> Any:
+    """Move row r of matrices r places along the next axis, and keep `size` places from `first` on, of which those
+    that nothing moves to are zero. `rows` is the axis of the rows."""
     shape = aval_of(x).shape
-    n = shape[axis]
-    if not count or not n:
-        return x
-    kept = slice(None, max(n - count, 0)) if count > 0 else slice(min(-count, n), None)
-    part = ops.getitem(x, index=(*(slice(None),) * axis, kept))
-    missing = n - aval_of(part).shape[axis]
-    widths = [(0, 0)] * len(shape)
-    widths[axis] = (missing, 0) if count > 0 else (0, missing)
-    return ops.pad(part, widths=tuple(widths))
-
-
-def diagonal_row(ab: Any, r: int) -> Any:
-    """Return row r of a band, without its axis."""
-    return ops.getitem(ab, index=(*(slice(None),) * (aval_of(ab).ndim - 2), r))
+    before, (m, n), after = shape[:rows], shape[rows : rows + 2], shape[rows + 2 :]
+    widths = tuple((0, m) if axis == rows + 1 else (0, 0) for axis in range(len(shape)))
+    flat = ops.reshape(ops.pad(x, widths=widths), shape=(*before, m * (n + m), *after))
+    flat = ops.getitem(
+        flat, index=(*(slice(None),) * rows, slice(m * (n + m - 1)))
+    )  # rows shorter by one entry
+    moved = ops.reshape(flat, shape=(*before, m, n + m - 1, *after))
+    return ops.getitem(moved, index=(*(slice(None),) * (rows + 1), slice(first, first + size)))
 
 
 def banded_product(ab: Any, x: Any, upper: int) -> Any:
     """Multiply a banded matrix by the columns of x."""
-    terms = []
-    for r in range(aval_of(ab).shape[-2]):
-        column = diagonal_row(ab, r)
-        column = ops.reshape(column, shape=(*aval_of(column).shape, 1))
-        terms.append(shift_rows(column * x, r - upper))
-    return sum_terms(*terms)
+    band, columns = aval_of(ab).shape, aval_of(x).shape
+    rows = len(band) - 2
+    terms = ops.reshape(ab, shape=(*band, 1)) * ops.reshape(x, shape=(*columns[:-2], 1, *columns[-2:]))
+    return ops.reduce_sum(skew(terms, rows, upper, band[-1]), axes=(rows,))
+
+
+def whole_matrix(ab: Any, upper: int) -> Any:
+    """Return a banded matrix with all its entries."""
+    shape = aval_of(ab).shape
+    return matrix_transpose(skew(matrix_transpose(ab), len(shape) - 2, upper, shape[-1]))
 
 
 def transpose_band(ab: Any, upper: int) -> Any:
     """Return the band of the transpose, which has `upper` diagonals below the main one."""
-    ndim, count = aval_of(ab).ndim, aval_of(ab).shape[-2]
-    rows = [row_matrix(shift(diagonal_row(ab, r), r - upper, ndim - 2)) for r in reversed(range(count))]
-    return ops.concatenate(*rows, axis=ndim - 2)
+    shape = aval_of(ab).shape
+    return ops.flip(skew(ab, len(shape) - 2, upper, shape[-1]), axes=(len(shape) - 2,))
 
 
 def banded_aval(self: Any, ab: Aval, b: Aval, *, lower: int, upper: int) -> Aval:

@@ -260,7 +260,8 @@ def elementwise_pullback(
     """Derive the Pullback of an elementwise primitive; it holds for all shapes with or without axes."""
     out = aval_of(y)
     operands = [aval_of(v) for v in values]
-    needed = [n if rule is not None else None for n, rule in zip(needed, primitive.partials)]
+    # The rule outlives this call: it keeps which operands are needed, not the nodes that need them.
+    needed = [None if n is None or rule is None else True for n, rule in zip(needed, primitive.partials)]
     check_dtype(out.dtype, f"the result of {primitive.name}")
     if not is_differentiable(out.dtype) or all(n is None for n in needed):
         rule = None

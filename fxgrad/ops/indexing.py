@@ -20,7 +20,7 @@ from ..core.errors import ConcretizationError, IndexingError
 from ..core.interpreter import Tracer, concretize
 from ..kernels.selection import combine_at, take_at
 from .kinds import linear
-from .masked import Masked, Support
+from .masked import Masked, Support, ones_like
 from .vocabulary import ops
 
 ARRAY = Ellipsis
@@ -228,7 +228,7 @@ def getitem_transpose(ct: Any, x: Aval, *arrays: Any, index: tuple) -> Masked:
     value = scatter_add(ct, *arrays, index=index, shape=x.shape)
 
     def support() -> Any:
-        return ops.not_equal(scatter_add(ops.full_like(ct, value=1), *arrays, index=index, shape=x.shape), 0)
+        return ops.not_equal(scatter_add(ones_like(ct, *arrays), *arrays, index=index, shape=x.shape), 0)
 
     return Masked(value, Support(support), True)
 
@@ -329,8 +329,13 @@ def update_transpose(ct: Any, x: Aval, u: Aval, *arrays: Any, index: tuple) -> l
     """Where several updates meet in one entry the last one wins, and gets the cotangent."""
     to_u = getitem(ct, *arrays, index=index)
     zero = ops.zeros_like(to_u)
-    kept = Support(lambda: ops.not_equal(update(ops.full_like(ct, value=1), zero, *arrays, index=index), 0))
-    to_x = Masked(update(ct, zero, *arrays, index=index), kept, True)
+
+    def support() -> Any:
+        ones = ones_like(ct, *arrays)
+        nothing = ops.zeros_like(getitem(ones, *arrays, index=index))
+        return ops.not_equal(update(ones, nothing, *arrays, index=index), 0)
+
+    to_x = Masked(update(ct, zero, *arrays, index=index), Support(support), True)
     if arrays:
         to_u = Masked(to_u, last_update_mask(x, u, arrays, index))
     return [to_x, to_u]

@@ -125,7 +125,7 @@ def with_strong_numbers(rule: Any) -> Any:
 
 
 def library_function(
-    name: str, kernel: Any, partials: Sequence[Any], computes: str | None = None
+    name: str, kernel: Any, partials: Sequence[Any], computes: str = ""
 ) -> Callable[..., Any]:
     """Declare an elementwise primitive whose values are a library's. `computes` names the primitive of this room that
     has its values, for machine code."""

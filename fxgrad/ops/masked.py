@@ -12,6 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from ..core.arrays import namespace_of
+from ..core.aval import aval_of
+from ..core.costs import CALLED_ENTRIES
+from ..core.interpreter import Tracer
 from ..kernels.selection import zero_outside
 from .vocabulary import ops
 
@@ -42,6 +48,19 @@ class Support:
                 support.combine, support.parents = None, ()
             stack.pop()
         return self.array
+
+
+def ones_like(ct: Any, *places: Any) -> Any:
+    """Return ones in the shape of a cotangent, for the support of one that rules derive from it by places.
+
+    They are an array also where the cotangent is traced, if the places are known: so the support is computed once,
+    while the program is staged. A large one is computed in every call, since what is staged keeps its constants.
+    """
+    aval = aval_of(ct)
+    is_known = all(type(v) is int or namespace_of(v) is np for v in places)
+    if is_known and aval.size <= CALLED_ENTRIES and (isinstance(ct, Tracer) or namespace_of(ct) is np):
+        return np.ones(aval.shape)
+    return ops.full_like(ct, value=1)
 
 
 class Masked:

@@ -17,9 +17,10 @@ from ..core import source_info
 from ..core.arrays import is_array_like
 from ..core.aval import SCALARS, is_differentiable, kind_of
 from ..core.common_errors import BUFFER_REMEDY, advise_number
-from ..core.errors import ArrayConversionError, ConcretizationError, UnsupportedError
+from ..core.errors import ArrayConversionError, ConcretizationError, ShapeError, UnsupportedError
 from ..core.interpreter import CURRENT, VALUES, PrimalTracer, Tracer, concretize, decide
 from ..core.primitive import KERNEL_ERRORS, explain
+from ..core.scipy_calls import asks_for_plain
 from ..core.surface import is_object, own
 from .kinds import NO_PARAMS
 from .options import call_ufunc, of_operands
@@ -243,10 +244,23 @@ def scalar_conversion(convert: Callable[[Any], Any], operation: str) -> Callable
 
     def method(self: Tracer) -> Any:
         if convert is bool and self.size != 1:
-            bool(np.zeros(self.shape))  # raises NumPy's error, whether the value is known or not
+            ask_which_entry(self)
         return convert(decide(self, operation))
 
     return method
+
+
+def ask_which_entry(x: Tracer) -> None:
+    """Raise the error of `bool(x)` that NumPy raises for an array that has not one entry, whether its value is known or
+    not."""
+    try:
+        bool(np.zeros(x.shape))
+    except ValueError as error:
+        raise ShapeError(
+            f"bool() of {x.aval!r}: {str(error)[0].lower()}{str(error)[1:]}",
+            hint="for each entry fnp.where(condition, a, b), with (x > 0) & (x < 2) in place of `and`, `or` "
+            "and 0 < x < 2; for one answer fnp.all(condition) or fnp.any(condition)",
+        ) from None
 
 
 def number_conversion(convert: Callable[[Any], Any], operation: str) -> Callable:
@@ -304,6 +318,7 @@ def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
         self.size > MANY_OBJECTS
         or kind_of(self.dtype) in "iub"
         or (dtype is not None and np.dtype(dtype) != object)
+        or asks_for_plain(asking)  # whose compiled code takes the entries of an array of objects for numbers
     ):
         hint = (
             "use fxgrad.numpy (fnp.asarray, fnp.stack) instead of np.asarray and np.array; for buffer[i] = x, "

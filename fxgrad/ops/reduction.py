@@ -57,11 +57,11 @@ def shift_axes(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(a + 1 for a in axes)
 
 
-def kernel_dtype(self: Any, x: Aval, **params: Any) -> Any:
-    """Return the dtype that the kernel gives: sums of bool and small integers widen."""
-    key = (x.dtype, params_key(params))
+def kernel_dtype(self: Any, *avals: Aval, **params: Any) -> Any:
+    """Return the dtype that the kernel gives for vectors of one entry: sums of bool and small integers widen."""
+    key = (*[a.dtype for a in avals], params_key(params))
     if key not in self.dtypes:
-        self.dtypes[key] = np.asarray(self.kernel(np.ones(1, x.dtype), **params)).dtype
+        self.dtypes[key] = np.asarray(self.kernel(*[np.ones(1, a.dtype) for a in avals], **params)).dtype
     return self.dtypes[key]
 
 

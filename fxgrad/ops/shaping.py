@@ -215,31 +215,32 @@ def stack(values: Any, axis: int = 0) -> Any:
 
 def from_sequence(sequence: Any) -> Any:
     """Convert a (nested) sequence to an array, as NumPy reads it; its entries may be whatever `as_value` takes."""
-
-    def has_foreign(item: Any) -> bool:
-        if isinstance(item, list | tuple):
-            return any(map(has_foreign, item))
-        return type(item) not in PLAIN
-
-    def build(item: Any) -> Any:
-        if not isinstance(item, list | tuple):
-            value = arrays.as_value(item)
-            aval = aval_of(value)  # inside a sequence NumPy takes Python scalars in their own dtype
-            return ops.convert(value, dtype=aval.dtype) if aval.weak else value
-        parts = [build(i) for i in item]
-        shapes = {aval_of(p).shape for p in parts}
-        if len(shapes) != 1:
-            raise ShapeError(
-                f"a sequence of arrays of different shapes {sorted(shapes)} is not an array",
-                hint="fnp.concatenate, or fnp.pad of the shorter ones",
-            )
-        return stack(promote_dtypes(parts))
-
-    if has_foreign(sequence):
-        return build(sequence)
+    if not is_plain(sequence):
+        return stack_entries(sequence)
     array = np.asarray(sequence)
     check_kind(array.dtype, "an operand")
     return array
+
+
+def is_plain(item: Any) -> bool:
+    """Whether an entry of a sequence is plain, or a sequence of plain entries."""
+    return all(map(is_plain, item)) if isinstance(item, list | tuple) else type(item) in PLAIN
+
+
+def stack_entries(item: Any) -> Any:
+    """Stack the entries of a nested sequence; an entry is converted."""
+    if not isinstance(item, list | tuple):
+        value = arrays.as_value(item)
+        aval = aval_of(value)  # inside a sequence NumPy takes Python scalars in their own dtype
+        return ops.convert(value, dtype=aval.dtype) if aval.weak else value
+    parts = [stack_entries(i) for i in item]
+    shapes = {aval_of(p).shape for p in parts}
+    if len(shapes) != 1:
+        raise ShapeError(
+            f"a sequence of arrays of different shapes {sorted(shapes)} is not an array",
+            hint="fnp.concatenate, or fnp.pad of the shorter ones",
+        )
+    return stack(promote_dtypes(parts))
 
 
 def promote_dtypes(values: Any) -> list[Array]:

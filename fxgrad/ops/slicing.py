@@ -11,7 +11,7 @@ from ..core.arrays import has_devices
 from ..core.aval import Aval, aval_of
 from .indexing import ARRAY, getitem, update
 from .kinds import linear
-from .masked import Masked, Support
+from .masked import Masked, Support, ones_like
 from .vocabulary import ops
 
 
@@ -58,8 +58,8 @@ def dynamic_slice_kernel(xp: Any) -> Callable:
 
 def dynamic_slice_transpose(ct: Any, x: Aval, *starts: Any, sizes: tuple[int, ...]) -> Masked:
     def support() -> Any:
-        ones = ops.full_like(ct, value=1)
-        return ops.not_equal(dynamic_update_slice(zeros_of_shape(ct, x.shape), ones, *starts), 0)
+        ones = ones_like(ct, *starts)
+        return ops.not_equal(dynamic_update_slice(zeros_of_shape(ones, x.shape), ones, *starts), 0)
 
     return Masked(dynamic_update_slice(zeros_of_shape(ct, x.shape), ct, *starts), Support(support), True)
 
@@ -95,7 +95,8 @@ def dynamic_update_transpose(ct: Any, x: Aval, u: Aval, *starts: Any) -> list[An
     nothing = zeros_of_shape(ct, u.shape)
 
     def support() -> Any:
-        return ops.not_equal(dynamic_update_slice(ops.full_like(ct, value=1), nothing, *starts), 0)
+        ones = ones_like(ct, *starts)
+        return ops.not_equal(dynamic_update_slice(ones, zeros_of_shape(ones, u.shape), *starts), 0)
 
     kept = dynamic_update_slice(ct, nothing, *starts)
     return [Masked(kept, Support(support), True), dynamic_slice(ct, *starts, sizes=u.shape)]

@@ -23,7 +23,7 @@ from ..kernels.windows import (
     windows_kernel,
 )
 from .kinds import general, linear
-from .masked import Masked, Support
+from .masked import Masked, Support, ones_like
 from .vocabulary import ops
 
 Numbers = tuple[int, ...]
@@ -95,7 +95,7 @@ def pick_transpose(ct: Any, x: Aval, places: Any, *, rank: int) -> Masked:
     shape = x.shape[x.ndim - rank :]
 
     def support() -> Any:
-        return ops.not_equal(deposit(ops.full_like(ct, value=1), places, shape=shape), 0)
+        return ops.not_equal(deposit(ones_like(ct, places), places, shape=shape), 0)
 
     return Masked(deposit(ct, places, shape=shape), Support(support), True)
 

@@ -190,6 +190,7 @@ class MultiSteps:
     -0.2 True
     """
 
+    @api_boundary
     def __init__(
         self,
         opt: GradientTransformation,

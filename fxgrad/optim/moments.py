@@ -11,13 +11,17 @@ from ..core import pytree
 from ..core.errors import StructureError
 from ..core.interpreter import api_boundary
 from ..core.typing import ArrayLike, PyTree, Scalar
-from .transformations import GradientTransformation, like, no_steps, zeros_like
+from .transformations import GradientTransformation, fit_shape, like, no_steps, zeros_like
 
 
 def tree_map(function: Any, *trees: PyTree) -> PyTree:
-    """Map over leaves; results have the dtype of the first tree's."""
+    """Map over leaves; results have the shape and the dtype of the first tree's."""
+
+    def combine(first: Any, *rest: Any) -> Any:
+        return like(function(first, *[fit_shape(u, first, "a gradient") for u in rest]), first)
+
     try:
-        return pytree.map(lambda first, *rest: like(function(first, *rest), first), *trees)
+        return pytree.map(combine, *trees)
     except StructureError as error:
         words = (
             error.args[0].replace("map: tree is", "that is").replace("tree of rest[0] has", "gradients have")

@@ -11,7 +11,7 @@ import numpy as np
 from .. import numpy as fnp
 from .. import ops, random
 from ..core import pytree
-from ..core.errors import StructureError
+from ..core.errors import ShapeError, StructureError
 from ..core.interpreter import api_boundary
 from ..core.typing import ArrayLike, Key, PyTree, Scalar
 from ..numpy.composite import cast, dtype_of
@@ -122,14 +122,31 @@ def apply_updates(params: PyTree, updates: PyTree) -> PyTree:
         params: a pytree of arrays and numbers.
         updates: one of the same structure; None stands for no update.
 
+    Raises:
+        ShapeError: an update whose shape does not broadcast to that of its parameter.
+
     >>> fx.optim.apply_updates({"w": 1.0}, {"w": 0.5})
     {'w': 1.5}
     """
 
     def add(p: Any, u: Any) -> Any:
-        return p if u is None else like(p + u, p)
+        return p if u is None else like(p + fit_shape(u, p, "an update"), p)
 
     return pytree.map(add, params, updates)
+
+
+def fit_shape(u: Any, p: Any, what: str) -> Any:
+    """Return u; raise unless its shape broadcasts to that of p, a parameter or what has its shape."""
+    given, shape = fnp.shape(u), fnp.shape(p)
+    if given != shape and (
+        len(given) > len(shape) or any(n not in (1, m) for n, m in zip(given[::-1], shape[::-1]))
+    ):
+        raise ShapeError(
+            f"{what} of shape {given} for a parameter of shape {shape}",
+            hint="gradients by the parameters, fx.grad(loss)(params), summed over the examples; "
+            "or optimizer.init(params) for other parameters",
+        )
+    return u
 
 
 def like(value: Any, other: Any) -> Any:

@@ -194,7 +194,7 @@ def move_shapes(e: Equation, draft: Draft) -> Found:
     """Take changes of shape out of the operands of an entrywise operation."""
     made = [draft.makers.get(a) for a in e.inputs]
     for m in made:
-        if m is not None and m.primitive.name in ("broadcast_to", "reshape"):
+        if m is not None and m.primitive.computes in ("broadcast_to", "reshape"):
             found = spread(e, made)
             return sink_reshape(e, made, draft) if found is None else found
     return None
@@ -203,7 +203,7 @@ def move_shapes(e: Equation, draft: Draft) -> Found:
 def spread(e: Equation, made: Sequence[Equation | None]) -> Equation | None:
     """An operand need not be broadcast before, where others have the result's shape."""
     inputs = [
-        m.inputs[0] if m and m.primitive.name == "broadcast_to" and not m.inputs[0].aval.weak else a
+        m.inputs[0] if m and m.primitive.computes == "broadcast_to" and not m.inputs[0].aval.weak else a
         for a, m in zip(e.inputs, made)
     ]
     if inputs == [*e.inputs]:
@@ -216,7 +216,9 @@ def sink_reshape(e: Equation, made: Sequence[Equation | None], draft: Draft) -> 
     """An operation on reshaped arrays is the reshape of the operation on the arrays: so reshapes meet one another, and
     contractions."""
     out = e.outputs[0].aval
-    makers = [m if m and m.primitive.name == "reshape" and not m.inputs[0].aval.weak else None for m in made]
+    makers = [
+        m if m and m.primitive.computes == "reshape" and not m.inputs[0].aval.weak else None for m in made
+    ]
     shapes = {m.inputs[0].aval.shape for m in makers if m}
     if len(shapes) != 1 or not all(
         (m and a.aval.shape == out.shape and draft.is_used_once(a)) or not a.aval.shape

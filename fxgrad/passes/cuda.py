@@ -24,8 +24,8 @@ def is_at_an_end(reduction: Equation) -> bool:
 
 def is_worth_fusing(group: Sequence[Equation]) -> bool:
     """Whether a group saves a launch, and is more than reductions, for which the array library has better ones."""
-    steps = [e for e in group if e.primitive.name not in REPEATS]
-    return len(steps) > 1 and any(e.primitive.name not in REDUCTIONS for e in steps)
+    steps = [e for e in group if e.primitive.computes not in REPEATS]
+    return len(steps) > 1 and any(e.primitive.computes not in REDUCTIONS for e in steps)
 
 
 CUDA = Target(

@@ -37,8 +37,8 @@ def numpy_time(graph: Graph) -> float:
 def equation_time(equation: Equation) -> float:
     """Return about how many nanoseconds NumPy takes for an equation. How many steps a while loop takes is not known."""
     inner = sum(numpy_time(graph) for _, graph in iter_subgraphs(equation.params))
-    steps = equation.params.get("length", GUESS if equation.primitive.name == "while_loop" else 1)
-    call = SLOW_OPERATION_TIME if equation.primitive.name in SLOW else OPERATION_TIME
+    steps = equation.params.get("length", GUESS if equation.primitive.computes == "while_loop" else 1)
+    call = SLOW_OPERATION_TIME if equation.primitive.computes in SLOW else OPERATION_TIME
     return (
         inner * steps
         + call
@@ -62,7 +62,7 @@ def gather(graph: Graph) -> Graph:
 # -- runs ------------------------------------------
 def is_small(equation: Equation) -> bool:
     """Whether NumPy takes longer for the call of an equation than for the entries of its arrays."""
-    read = () if equation.primitive.name in READING else equation.inputs
+    read = () if equation.primitive.computes in READING else equation.inputs
     return all(a.aval.size <= CALLED_ENTRIES for a in (*read, *equation.outputs))
 
 

@@ -28,6 +28,7 @@ class Fused(Primitive):
     are a run, which has no shape in common and is made machine code at once."""
 
     multiple_results = True
+    computes = "fused"
 
     def group(
         self, graph: Graph, native: bool, freedom: str = "", whole: bool = False

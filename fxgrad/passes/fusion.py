@@ -63,7 +63,7 @@ class Target(NamedTuple):
 def fuse(graph: Graph, target: Target | None = None) -> Graph:
     """Return the Graph with its groups as single equations, for this processor or another target."""
     target = target or PROCESSOR
-    candidates = [e for e in graph.equations if target.is_candidate(e) or e.primitive.name in REDUCTIONS]
+    candidates = [e for e in graph.equations if target.is_candidate(e) or e.primitive.computes in REDUCTIONS]
     return Fusion(graph, target).run() if target.pays(candidates) else graph
 
 
@@ -72,7 +72,7 @@ def gather_groups(graph: Graph, least: int = 2) -> Graph:
     whether that pays or not."""
 
     def pays(group: Sequence[Equation]) -> bool:
-        steps = [e for e in group if e.primitive.name not in REDUCTIONS or is_long(e)]
+        steps = [e for e in group if e.primitive.computes not in REDUCTIONS or is_long(e)]
         return max((v.aval.size for e in steps for v in (*e.inputs, *e.outputs)), default=0) >= least
 
     return Fusion(graph, PROCESSOR._replace(pays=pays)).run()
@@ -189,12 +189,14 @@ class Fusion:
         """Return the kind of group into which an equation fits, or None where it fits into none."""
         rows = next((self.numbers[v] for v in sources(e) if v in self.numbers), None)
         if rows is not None and len(e.outputs) == 1 and e.outputs[0].aval.size < prod(rows.shape):
-            known = e.primitive.name in MOVES or (self.target.is_candidate(e) and self.target.is_native(e))
+            known = e.primitive.computes in MOVES or (
+                self.target.is_candidate(e) and self.target.is_native(e)
+            )
             return rows if known else None
         if self.target.is_candidate(e):
             native = self.target.is_native(e)
             return Kind(e.outputs[0].aval.shape, native) if native or self.target.suits_tiles(e) else None
-        if e.primitive.name not in REDUCTIONS or e.inputs[0].aval.size == e.outputs[0].aval.size:
+        if e.primitive.computes not in REDUCTIONS or e.inputs[0].aval.size == e.outputs[0].aval.size:
             return None
         kind = self.member.get(e.inputs[0])
         size = e.inputs[0].aval.size
@@ -209,15 +211,15 @@ class Fusion:
         """Whether the group of a kind can be carried out with one more equation: if its reductions go together, and, if
         somebody in it reads what others have reduced, row by row."""
         group, rules = self.open.get(kind, ()), self.rules.get(kind)
-        if e.primitive.name in REDUCTIONS:
-            reductions = [r for r in group if r.primitive.name in REDUCTIONS]
+        if e.primitive.computes in REDUCTIONS:
+            reductions = [r for r in group if r.primitive.computes in REDUCTIONS]
             if not all(self.target.go_together(e, r) for r in reductions):
                 return False
         if rules is not None:
             return rules.admit(e, self.numbers)
         if not any(self.numbers.get(v) == kind for v in sources(e)):
             return True
-        axes = next(row_axes(r) for r in group if r.primitive.name in REDUCTIONS)
+        axes = next(row_axes(r) for r in group if r.primitive.computes in REDUCTIONS)
         rules = RowRules(kind.shape, axes)
         if not (axes and rules.admit_space() and all(rules.admit(r, self.numbers) for r in (*group, e))):
             return False
@@ -305,9 +307,9 @@ def fits_in(reduction: Equation, kind: Kind) -> bool:
 
 def is_worth_fusing(group: Sequence[Equation]) -> bool:
     """Whether equations are carried out faster as one than step by step."""
-    steps = [e for e in group if e.primitive.name not in MOVES | REPEATS]
+    steps = [e for e in group if e.primitive.computes not in MOVES | REPEATS]
     size = max((v.aval.size for e in group for v in (*e.inputs, *e.outputs)), default=0)
-    if all(e.primitive.name in REDUCTIONS or e.outputs[0].aval.size < size for e in steps):
+    if all(e.primitive.computes in REDUCTIONS or e.outputs[0].aval.size < size for e in steps):
         return size >= FUSED_ENTRIES and bool(steps)
     if engine.mode() == "always":
         return bool(steps)

@@ -31,7 +31,7 @@ def repeat_cheap_steps(graph: Graph) -> Graph:
 
 
 def is_reduction(e: Equation) -> bool:
-    return e.primitive.name in REDUCTIONS and e.inputs[0].aval.size > REPEATED_ENTRIES
+    return e.primitive.computes in REDUCTIONS and e.inputs[0].aval.size > REPEATED_ENTRIES
 
 
 class Repetition:
@@ -72,7 +72,7 @@ class Repetition:
         if type(atom) is Literal or atom not in self.makers or self.loops[atom] == loop:
             return atom
         steps = list(self.find_steps(atom, self.makers[atom].outputs[0].aval.shape))
-        if not 0 < len(steps) <= REPEATED_STEPS or any(e.primitive.name not in CHEAP for e in steps):
+        if not 0 < len(steps) <= REPEATED_STEPS or any(e.primitive.computes not in CHEAP for e in steps):
             return atom
         return self.copy(atom, loop, {e.outputs[0] for e in steps})
 

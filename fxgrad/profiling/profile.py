@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..core import source_info
-from ..core.interpreter import opened
+from ..core.interpreter import api_boundary, opened
 from .devices import device_clock
 from .flame import FlameGraph
 from .level import ProfileLevel
@@ -48,6 +48,7 @@ class profile:
     recording: Recording
     level: opened
 
+    @api_boundary
     def __init__(self, *, shapes: bool = True, lines: bool = True, memory: bool = False, flops: bool = True):
         self.make_recording = partial(
             Recording, shapes=shapes or flops, lines=lines, memory=memory, flops=flops

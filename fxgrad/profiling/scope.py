@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ContextDecorator
 from typing import Any
 
-from ..core.interpreter import CURRENT
+from ..core.interpreter import CURRENT, api_boundary
 from .level import ProfileLevel
 from .recording import Event
 
@@ -50,6 +50,7 @@ class named_scope(ContextDecorator):
     True
     """
 
+    @api_boundary
     def __init__(self, name: str):
         self.name = name
         self.opened: list[list[Event]] = []

@@ -4,8 +4,9 @@
     key, this = fx.random.split(key)
     x = fx.random.normal(this, (3, 4))
 
-The same key gives the same numbers: alone, under `vmap` and `jit`, in chunks, on every machine and for every array
-library. The generator is Philox, counter-based, as NumPy's `np.random.Philox` is.
+The same key gives the same bits and uniform numbers, and others up to rounding: alone, under `vmap` and `jit`, in
+chunks, on every machine and for every array library. The generator is Philox, counter-based, as NumPy's
+`np.random.Philox` is.
 """
 
 from ..core.face import show_public_names

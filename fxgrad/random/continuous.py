@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.shapes import as_shape
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
-from .keys import as_shape, check_one_key, split
+from .keys import check_one_key, split
 from .laws import CONTINUOUS_1, CONTINUOUS_2, Cauchy, Exponential, Gumbel, Laplace, Pareto, Weibull, chapter
 from .parameters import (
     floating_dtype,
     prepare_arguments,
+    read_dtype,
     sampler,
     standard_exponential,
     standard_normal,
@@ -82,7 +84,7 @@ def normal(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     array([-2.27188415, -0.70132792, -1.21898019])
     """
     shape, key = as_shape(shape, "normal"), check_one_key(key, "normal")
-    if dtype is None or np.dtype(dtype).kind != "c":
+    if dtype is None or read_dtype(dtype, "normal").kind != "c":
         return cast(standard_normal(key, shape), floating_dtype(dtype, "normal"))
     pair = standard_normal(key, (*shape, 2)) * math.sqrt(0.5)
     return cast(ops.make_complex(pair[..., 0], pair[..., 1]), np.dtype(dtype))

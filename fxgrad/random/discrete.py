@@ -11,14 +11,17 @@ from .. import ops
 from ..core.arrays import as_value
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
+from ..core.shapes import as_shape, refuse_shape
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
-from .keys import UINT64, as_shape, check_one_key
+from ..numpy.composite import ensure
+from .keys import UINT64, check_one_key
 from .laws import DISCRETE, chapter
 from .parameters import (
     broadcast_if_needed,
     common_shape,
     integer_dtype,
     random_words,
+    read_dtype,
     sampler,
     uniform_fraction,
     uniform_open,
@@ -34,12 +37,18 @@ def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape = None) -> Array:
     >>> fx.random.bernoulli(fx.random.key(0), 0.3, (4,))
     array([ True,  True,  True, False])
     """
+    possible = ops.logical_and(ops.greater_equal(p, 0), ops.less_equal(p, 1))
+    ensure(
+        possible,
+        "bernoulli: p is not between 0 and 1",
+        "nn.sigmoid of any number; a shape is given as shape=",
+    )
     return ops.less(uniform_fraction(key, shape), p)
 
 
 def signed_dtype(dtype: Any, name: str) -> Any:
     """Return a dtype of signed numbers; None is int64."""
-    dtype = np.dtype(np.int64 if dtype is None else dtype)
+    dtype = read_dtype(np.int64 if dtype is None else dtype, name)
     if kind_of(dtype) not in "ifc":
         raise DTypeError(f"{name}: dtype is one of signed numbers, not {dtype}", hint="dtype=int or float")
     return dtype
@@ -98,6 +107,7 @@ def clip_bound(value: Any, limits: Any) -> tuple[Any, Any]:
     if type(value) is int:
         clipped = min(max(value, int(limits.min)), int(limits.max))
         return np.asarray(clipped, wide), np.asarray(value > limits.max)
+    refuse_shape(value, "randint")
     value = as_value(value)
     aval = aval_of(value)
     if aval.dtype.kind not in "iub":

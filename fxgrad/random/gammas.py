@@ -11,10 +11,11 @@ from typing import Any
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
+from ..core.shapes import as_shape
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 from .continuous import positive_or_nan
-from .keys import as_shape, check_one_key, split
+from .keys import check_one_key, split
 from .laws import CONTINUOUS_1, CONTINUOUS_2, Gamma, StudentT, chapter
 from .parameters import (
     as_real_parameter,
@@ -182,7 +183,7 @@ def ball(key: Key, d: int, p: ArrayLike = 2, shape: Shape = (), dtype: DType = N
     >>> bool((np.linalg.norm(x, axis=-1) <= 1).all())
     True
     """
-    dtype, (d,) = floating_dtype(dtype, "ball"), as_shape(d, "ball")
+    dtype, (d,) = floating_dtype(dtype, "ball"), as_shape((d,), "ball: d")
     first, second = split(check_one_key(key, "ball"))
     shape = as_shape(shape, "ball")
     p = as_real_parameter(p, "ball")

@@ -16,7 +16,8 @@ from .. import ops
 from ..core.arrays import as_value
 from ..core.aval import aval_of, kind_of
 from ..core.devices import CPU, DEFAULT_DEVICE
-from ..core.errors import ConcretizationError, DTypeError, ShapeError
+from ..core.errors import DTypeError, ShapeError
+from ..core.shapes import as_shape
 from ..core.typing import Array, DType, Key, Shape
 from ..numpy.placement import device_put
 from ..ops.random import DRAW, SPLIT
@@ -46,21 +47,6 @@ def check_one_key(key: Any, name: str) -> Array:
             hint=f"fx.vmap(lambda key: fx.random.{name}(key, …))(keys)",
         )
     return value
-
-
-def as_shape(shape: Any, name: str) -> tuple[int, ...]:
-    """Return a shape as a tuple of non-negative integers; an integer is a shape of one axis."""
-    try:
-        sizes = tuple(n.__index__() for n in ((shape,) if hasattr(shape, "__index__") else shape))
-    except ConcretizationError:  # a size that is traced
-        raise
-    except (AttributeError, TypeError):
-        raise ShapeError(
-            f"{name}: a shape is a tuple of integers, not {shape!r}", hint="shape=(3, 4), say"
-        ) from None
-    if any(n < 0 for n in sizes):
-        raise ShapeError(f"{name}: the shape {sizes} has a negative size", hint="sizes from 0 on")
-    return sizes
 
 
 def key(seed: Any) -> Key:

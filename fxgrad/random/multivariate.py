@@ -10,10 +10,11 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
 from ..core.errors import ShapeError, StructureError
+from ..core.shapes import as_shape
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 from .continuous import normal
-from .keys import as_shape, check_one_key
+from .keys import check_one_key
 from .parameters import as_real_parameter, common_shape, floating_dtype, standard_normal
 
 
@@ -99,7 +100,7 @@ def orthogonal(key: Key, n: int, shape: Shape = (), dtype: DType = None, m: int 
     >>> bool(np.allclose(q @ q.T, np.eye(3)))
     True
     """
-    (n,), (m,) = as_shape(n, "orthogonal"), as_shape(n if m is None else m, "orthogonal")
+    n, m = as_shape((n, n if m is None else m), "orthogonal: n, m")
     dtype = np.dtype(float if dtype is None else dtype)
     wide = np.complex128 if dtype.kind == "c" else np.float64
     z = normal(check_one_key(key, "orthogonal"), (*as_shape(shape, "orthogonal"), max(n, m), min(n, m)), wide)

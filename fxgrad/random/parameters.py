@@ -10,14 +10,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import ops
+from ..core.advice import fit_numbers
 from ..core.arrays import as_value
 from ..core.aval import aval_of, kind_of
 from ..core.docstrings import insert_before_example
 from ..core.errors import DTypeError, ShapeError
+from ..core.shapes import as_shape, refuse_shape
 from ..core.typing import Array, ArrayLike, DType
 from ..numpy.composite import cast
 from ..ops.random import DRAW
-from .keys import as_shape, check_one_key
+from .keys import check_one_key
 from .laws import Law
 
 FLOAT64 = np.dtype(float)
@@ -33,9 +35,20 @@ COMMON = {
 }
 
 
+def read_dtype(dtype: Any, name: str) -> np.dtype[Any]:
+    """Return NumPy's dtype. A number is none: it may have been meant for a parameter of the law."""
+    try:
+        return np.dtype(dtype)
+    except TypeError as error:
+        raise DTypeError(
+            f"{name}: {dtype!r} is no dtype; the arguments are key, shape, dtype, and then what the law has",
+            hint=f"{fit_numbers(f'random.{name}')}, and the parameters of the law by their names",
+        ) from error
+
+
 def floating_dtype(dtype: DType, name: str) -> np.dtype[Any]:
     """Return a real floating dtype; None is float64."""
-    dtype = FLOAT64 if dtype is None else np.dtype(dtype)
+    dtype = FLOAT64 if dtype is None else read_dtype(dtype, name)
     if kind_of(dtype) != "f":
         raise DTypeError(
             f"{name}: dtype is a real floating one, not {dtype}", hint='dtype=float, "float32" or "float64"'
@@ -45,7 +58,7 @@ def floating_dtype(dtype: DType, name: str) -> np.dtype[Any]:
 
 def integer_dtype(dtype: DType, name: str) -> np.dtype[Any]:
     """Return an integer dtype; None is int64."""
-    dtype = np.dtype(np.int64 if dtype is None else dtype)
+    dtype = np.dtype(np.int64) if dtype is None else read_dtype(dtype, name)
     if dtype.kind not in "iu":
         raise DTypeError(
             f"{name}: dtype is an integer one, not {dtype}", hint='dtype=int, "int32" or "int64"'
@@ -115,9 +128,10 @@ def argument_collector(function: Callable[..., Any]) -> Callable[..., tuple[Any,
 
 def as_real_parameter(value: ArrayLike, name: str) -> Array:
     """Return a real parameter as a float64 array."""
+    refuse_shape(value, name)
     value = as_value(value)
     aval = aval_of(value)
-    if kind_of(aval.dtype) == "c":
+    if kind_of(aval.dtype) in "cb":
         raise DTypeError(
             f"{name}: parameters are real numbers, not {aval!r}",
             hint="two draws, for the real and the imaginary part",

@@ -1,7 +1,8 @@
 """Random choices among given entries: categories, permutations, samples with and without replacement.
 
 If independent Gumbel numbers are added to log-probabilities, the position of the largest sum is a category drawn with
-these probabilities, and the positions of the largest sums are draws without replacement.
+these probabilities, and the positions of the largest sums are draws without replacement. Many draws with the same
+probabilities are found in their cumulative sums.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
-from ..core.errors import ShapeError
+from ..core.errors import ShapeError, StructureError
+from ..core.shapes import as_shape, refuse_shape
 from ..core.typing import Array, ArrayLike, Key, Shape
 from ..numpy.composite import ensure
 from .continuous import gumbel
 from .discrete import randint
-from .keys import as_shape, check_one_key
+from .keys import check_one_key
 from .parameters import as_real_parameter, common_shape, random_words, uniform_fraction
 
 
@@ -35,6 +39,22 @@ def ensure_enough(possible: Any, draws: int, name: str) -> None:
         f"{name}: fewer than {draws} entries of positive probability to draw from",
         "fewer draws, or replace=True",
     )
+
+
+def check_flag(value: Any, name: str, argument: str) -> None:
+    """Raise StructureError unless an argument is True or False: another may have been meant for one of its
+    neighbours."""
+    if not isinstance(value, bool | np.bool_):
+        raise StructureError(
+            f"{name}: {argument} is True or False, not {value!r}",
+            hint="arguments after the shape by their names",
+        )
+
+
+def draw_positions(key: Key, p: Any, shape: tuple[int, ...]) -> Any:
+    """Return independent positions in one list of weights, in memory of their number and that of the weights."""
+    total = fnp.cumsum(p, dtype=float)
+    return ops.searchsorted(total, total[-1] * (1 - uniform_fraction(key, shape)), side="left")
 
 
 def categorical(
@@ -57,10 +77,12 @@ def categorical(
     Raises:
         ShapeError: the shape does not fit, or more draws without replacement than categories of positive probability.
             (That of traced logits is not known: under `jit` and `vmap` the others are then drawn last.)
+        StructureError: `replace` is not True or False.
 
     >>> fx.random.categorical(fx.random.key(0), np.log([0.1, 0.6, 0.3]), shape=(8,))
-    array([1, 1, 1, 1, 2, 1, 0, 2])
+    array([2, 2, 2, 1, 1, 2, 0, 0])
     """
+    check_flag(replace, "categorical", "replace")
     key, logits = check_one_key(key, "categorical"), as_real_parameter(logits, "categorical")
     sizes = aval_of(logits).shape
     if not sizes:
@@ -75,6 +97,9 @@ def categorical(
         raise ShapeError(
             "categorical: there are no categories to draw from", hint="logits.shape[axis] from 1 on"
         )
+    if replace and shape and not batch:
+        largest = fnp.max(logits)
+        return draw_positions(key, fnp.where(logits == largest, 1.0, fnp.exp(logits - largest)), shape)
     if replace:
         scores = ops.add(gumbel(key, (*shape, count)), logits)
         return ops.argmax(scores, axis=len(shape))
@@ -104,28 +129,45 @@ def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False
 
     Raises:
         ShapeError: `x` is neither an array with axes nor an integer.
+        StructureError: `independent` is not True or False, or `x` a shape.
 
     >>> fx.random.permutation(fx.random.key(0), 5)
     array([0, 2, 1, 4, 3])
     """
-    key, x = check_one_key(key, "permutation"), as_entries(x)
+    check_flag(independent, "permutation", "independent")
+    key, x = check_one_key(key, "permutation"), as_entries(x, "permutation")
     axis = range(x.ndim)[axis]
     if independent:
         return fnp.take_along_axis(x, ops.argsort(random_words(key, x.shape), axis=axis), axis)
     return fnp.take(x, ops.argsort(random_words(key, (x.shape[axis],)), axis=0), axis)
 
 
-def as_entries(x: ArrayLike) -> Array:
+def as_entries(x: ArrayLike, name: str) -> Array:
     """Return the array to choose from."""
+    refuse_shape(x, name)
     if fnp.ndim(x) == 0 and fnp.result_type(x).kind in "iu":
         return fnp.arange(x)
     x = fnp.asarray(x)
     if not x.shape:
         raise ShapeError(
-            f"an array with axes, or the number of integers to choose from, is needed, not {x!r}",
+            f"{name}: an array with axes, or the number of integers to choose from, is needed, not {x!r}",
             hint="fnp.arange(n), or n as an integer",
         )
     return x
+
+
+def check_draws(count: int, draws: int, replace: bool, shape: tuple[int, ...] | None) -> None:
+    """Raise ShapeError unless there are enough entries for the draws of `choice`, and a probability, which have this
+    shape, for each."""
+    if draws and (count < 1 or (not replace and draws > count)):
+        raise ShapeError(
+            f"choice: {draws} draws from {count} entries{'' if replace else ' without replacement'}",
+            hint=f"at most {count} draws, or replace=True" if count > 0 else "an array that is not empty",
+        )
+    if shape is not None and shape != (count,):
+        raise ShapeError(
+            f"choice: p has the shape {shape}, the axis has {count} entries", hint=f"p of shape {(count,)}"
+        )
 
 
 def choice(
@@ -147,25 +189,18 @@ def choice(
     Raises:
         ShapeError: p has another shape than (a.shape[axis],), or a negative entry, or more draws without replacement
             than entries of positive probability. (Under `jit` and `vmap` the entries of p are not known.)
+        StructureError: `replace` is not True or False, or `a` a shape.
 
     >>> fx.random.choice(fx.random.key(0), 10, (4,), replace=False)
     array([0, 2, 9, 1])
     """
-    key, a, shape = check_one_key(key, "choice"), as_entries(a), as_shape(shape, "choice")
+    key, a, shape = check_one_key(key, "choice"), as_entries(a, "choice"), as_shape(shape, "choice")
+    check_flag(replace, "choice", "replace")
     axis = range(a.ndim)[axis]
     count, draws = a.shape[axis], math.prod(shape)
-    if draws and (count == 0 or (not replace and draws > count)):
-        raise ShapeError(
-            f"choice: {draws} draws from {count} entries{'' if replace else ' without replacement'}",
-            hint=f"at most {count} draws, or replace=True" if count else "an array that is not empty",
-        )
+    p = None if p is None else as_real_parameter(p, "choice")
+    check_draws(count, draws, replace, None if p is None else aval_of(p).shape)
     if p is not None:
-        p = as_real_parameter(p, "choice")
-        if aval_of(p).shape != (count,):
-            raise ShapeError(
-                f"choice: p has the shape {aval_of(p).shape}, the axis has {count} entries",
-                hint=f"p of shape {(count,)}",
-            )
         ensure(
             ops.greater_equal(p, 0),
             "choice: p has an entry that is negative or NaN",
@@ -184,8 +219,7 @@ def choice(
     elif p is None:
         index = randint(key, shape, 0, count)
     else:
-        total = ops.cumsum(p, axis=0)
-        index = ops.searchsorted(total, total[-1] * (1 - uniform_fraction(key, shape)), side="left")
+        index = draw_positions(key, p, shape)
     return fnp.take(a, index, axis)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import numpy as fnp
-from ..extend import Array, ArrayLike, Axis, ShapeError, ops, show_public_names, unknown_option
+from ..extend import Array, ArrayLike, Axis, ShapeError, api_boundary, ops, show_public_names, unknown_option
 from ..numpy.composite import kind, operand
 from ..numpy.documentation import LINEAR
 from ..numpy.fft import (
@@ -142,6 +142,7 @@ def ihfft2(x: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None,
     return ihfftn(x, s, axes, norm)
 
 
+@api_boundary
 def next_fast_len(target: int, real: bool = False) -> int:
     """The smallest size of at least `target` for which transforms are fast; `real` transforms have other sizes.
 
@@ -151,6 +152,7 @@ def next_fast_len(target: int, real: bool = False) -> int:
     return library("fft", "fxgrad.scipy.fft.next_fast_len").next_fast_len(target, real)
 
 
+@api_boundary
 def prev_fast_len(target: int, real: bool = False) -> int:
     """The largest size of at most `target` for which transforms are fast; `real` transforms have other sizes.
 

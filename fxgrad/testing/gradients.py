@@ -20,6 +20,7 @@ from ..checking.finite_differences import Tolerance, precision, random_direction
 from ..core import pytree
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import CheckError, StructureError
+from ..core.interpreter import api_boundary
 from ..core.snapshot import hand_over
 from ..transforms.jit import function_name
 from ..transforms.jvp import jvp
@@ -27,6 +28,7 @@ from ..transforms.vjp import vjp
 from ..transforms.vmap import vmap
 
 
+@api_boundary
 def check_grads(
     f: Callable[..., Any],
     args: Sequence[Any],
@@ -59,7 +61,8 @@ def check_grads(
     if unknown or isinstance(modes, str):
         raise StructureError(f"check_grads: modes={modes!r}", hint='modes=("fwd", "rev"), or one of them')
 
-    def examine(g: Callable[..., Any], number: int, trail: str) -> None:
+    derivatives: list[tuple[Callable[..., Any], int, str]] = [(f, 1, "")]
+    for g, number, trail in derivatives:  # to which those of the next order are appended
         for mode in modes:
             label = f"{mode} of {trail}" if trail else mode
             what = f"check_grads of {function_name(f)}: order {number}, {label}"
@@ -68,9 +71,7 @@ def check_grads(
             else:
                 check_vjp(g, partial(vjp, g), args, atol, rtol, eps, what)
             if number < order:
-                examine(random_derivative(g, args, mode), number + 1, label)
-
-    examine(f, 1, "")
+                derivatives.append((random_derivative(g, args, mode), number + 1, label))
 
 
 def random_derivative(f: Callable[..., Any], args: Sequence[Any], mode: str) -> Callable[..., list[Any]]:
@@ -92,6 +93,7 @@ def floating_leaves(values: Any) -> list[Any]:
     return [v for v in pytree.leaves(values) if is_differentiable(aval_of(v).dtype)]
 
 
+@api_boundary
 def check_jvp(
     f: Callable[..., Any],
     f_jvp: Callable[[tuple, tuple], tuple],
@@ -128,6 +130,7 @@ def check_jvp(
     compare_tangents(point, ts, flatten_jvp(point, f_jvp), tolerance)
 
 
+@api_boundary
 def check_vjp(
     f: Callable[..., Any],
     f_vjp: Callable[..., tuple],
@@ -158,6 +161,7 @@ def check_vjp(
     )
 
 
+@api_boundary
 def check_vmap(
     f: Callable[..., Any],
     args: Sequence[Any],

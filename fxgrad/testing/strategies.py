@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.face import show_public_names
+from ..core.interpreter import api_boundary
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -27,6 +28,7 @@ FLOATING = "float32", "float64", "complex64", "complex128"
 DTYPES = ("bool", "int8", "uint8", "int32", "int64", "float16", *FLOATING)
 
 
+@api_boundary
 def shapes(
     min_dims: int = 0, max_dims: int = 3, min_side: int = 0, max_side: int = 4
 ) -> SearchStrategy[tuple]:
@@ -36,6 +38,7 @@ def shapes(
     return numpy.array_shapes(min_dims=min_dims, max_dims=max_dims, min_side=min_side, max_side=max_side)
 
 
+@api_boundary
 def dtypes(names: Sequence[str] = FLOATING) -> SearchStrategy[np.dtype]:
     """Dtypes; by default those that carry derivatives. `strategies.DTYPES` are all that are of use."""
     from hypothesis import strategies
@@ -43,6 +46,7 @@ def dtypes(names: Sequence[str] = FLOATING) -> SearchStrategy[np.dtype]:
     return strategies.sampled_from([np.dtype(name) for name in names])
 
 
+@api_boundary
 def arrays(
     shape: tuple[int, ...] | SearchStrategy[tuple], dtype: Any = np.float64, unique: bool = True
 ) -> SearchStrategy[np.ndarray]:
@@ -63,6 +67,7 @@ def arrays(
     return numpy.arrays(dtype, shape, elements=entries, unique=unique)
 
 
+@api_boundary
 def axes(shape: Sequence[int]) -> SearchStrategy[int | tuple[int, ...] | None]:
     """Draw the argument `axis` of a reduction of an array of this shape: None, an integer, or a tuple, maybe
     negative."""
@@ -73,6 +78,7 @@ def axes(shape: Sequence[int]) -> SearchStrategy[int | tuple[int, ...] | None]:
     return several | strategies.integers(-len(shape), len(shape) - 1) if len(shape) else several
 
 
+@api_boundary
 def broadcastable(count: int = 2, max_dims: int = 3, max_side: int = 3) -> SearchStrategy[tuple]:
     """Draw so many shapes that broadcast together."""
     from hypothesis.extra import numpy
@@ -81,6 +87,7 @@ def broadcastable(count: int = 2, max_dims: int = 3, max_side: int = 3) -> Searc
     return found.map(lambda shapes: tuple(shapes.input_shapes))
 
 
+@api_boundary
 def pytrees(leaves: SearchStrategy[Any], max_leaves: int = 5) -> SearchStrategy[Any]:
     """Nested lists, tuples and dicts of such leaves, and of None; or a single leaf."""
     from hypothesis import strategies

@@ -37,6 +37,20 @@ class LeafName:
         return f"{self.what} {self.path()}".rstrip()
 
 
+def positions_of(name: str, argnums: Any) -> tuple[Any, ...]:
+    """Return `argnums` as a tuple; raise unless they are integers."""
+    positions = (argnums,) if isinstance(argnums, int | np.integer) else argnums
+    if isinstance(positions, tuple | list | range) and all(
+        isinstance(p, int | np.integer) for p in positions
+    ):
+        return tuple(positions)
+    given = repr(argnums) if isinstance(argnums, str) else f"a {type(argnums).__name__}"
+    raise StructureError(
+        f"{name}: argnums are positions of arguments, one integer or a tuple of them, not {given}",
+        hint=f"argnums=0; the arguments themselves go to the function that {name} returns: fx.{name}(f)(x)",
+    )
+
+
 def wrong_argnums(name: str, argnums: Any, count: int) -> StructureError:
     """What to raise for `argnums` that name no argument, or one twice, of a call with `count` positional ones."""
     positions = [argnums] if isinstance(argnums, int | np.integer) else argnums

@@ -295,6 +295,10 @@ class PureCallback(HigherOrder):
     def __init__(self, name: str = "pure_callback") -> None:
         super().__init__(name, lambda xp: call_for_results)
 
+    def acts(self, params: dict) -> bool:
+        """Return True: one on plain values in a branch is called if the branch is taken."""
+        return True
+
     def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return list(params["avals"])
 

@@ -283,7 +283,7 @@ def checkpoint(
             f"checkpoint: policy is a {type(policy).__name__}, not a function",
             hint="choose one of fx.checkpoint_policies",
         )
-    static = as_argnums(static_argnums)
+    static = as_argnums(static_argnums, "checkpoint")
     if isinstance(fun, jit) and fun.options["control"] == "follow":
         wrap, remake = partial(checkpoint_segment, policy=policy), partial(checkpoint, policy=policy)
         return cast(Any, fun).wrap_segments(wrap, remake, static)

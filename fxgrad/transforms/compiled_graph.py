@@ -12,7 +12,7 @@ from ..core import pytree
 from ..core.arrays import cuda_library, namespace_of
 from ..core.costs import COMPILATION
 from ..core.errors import FxgradError, reword
-from ..core.graph import Graph
+from ..core.graph import Graph, Var
 from ..core.interpreter import is_plain
 from ..core.primitive import KERNEL_ERRORS
 from ..core.surface import release_all
@@ -119,6 +119,19 @@ class CompiledGraph:
             self.captured_code = CapturedFunction(self.grouped_code, library)
         return self.captured_code
 
+    def compute(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return the flat results for flat arguments; they may share memory."""
+        if self.plain is None or not is_plain(values):
+            return self.code_for(values)(*values)
+        code = self.code
+        if code is None:  # not settled: as in `jit`
+            self.pause -= 1
+            code = self.plain if self.pause > 0 else self.choose_code()
+        try:
+            return code(*values)
+        except KERNEL_ERRORS as error:
+            self.raise_with_location(error, code)
+
     def run(self, leaves: Sequence[Any], observe: Callable[[Any], Any] = lambda code: code) -> Any:
         """Return the result for flat arguments of this kind, of code that `observe` makes of the code for NumPy."""
         if self.plain is None or not is_plain(leaves):
@@ -159,4 +172,5 @@ def make_native(graph: Graph, fastmath: bool) -> NativeCode:
 def may_share(graph: Graph) -> bool:
     """Whether results may be arguments, captured values, views of these, or one array twice."""
     fresh = {v for e in graph.equations if makes_memory(e) for v in e.outputs}
-    return len({*graph.outputs}) < len(graph.outputs) or not fresh.issuperset(graph.outputs)
+    outputs = [v for v in graph.outputs if type(v) is Var]  # the others are numbers
+    return len({*outputs}) < len(outputs) or not fresh.issuperset(outputs)

@@ -50,6 +50,7 @@ class LinearOperator:
     shape: tuple[int, int]
     structure: pytree.PyTreeDef
 
+    @api_boundary
     def __init__(self, apply: Callable[[Any], Any], params: Any, damping: Any = 0.0):
         leaves, self.structure = pytree.flatten(params)
         self.avals = [aval_of(v) for v in leaves]

@@ -20,7 +20,7 @@ from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, aval_of, is_differentiable, kind_of
 from ..core.errors import NonFiniteError, describe
 from ..core.graph import Graph
-from ..core.interpreter import EVAL, Interpreter, Tracer, acting_level, is_plain, opened
+from ..core.interpreter import EVAL, Interpreter, Tracer, acting_level, api_boundary, is_plain, opened
 from ..core.observer import Observer
 from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
@@ -321,6 +321,7 @@ class debug_nans:
     kinds: list[str]
     level: opened
 
+    @api_boundary
     def __init__(self, enable: bool = True, *, nans: bool = True, infs: bool = True):
         self.enable = enable
         self.kinds = [kind for kind, wanted in {"NaN": nans, "inf": infs}.items() if wanted]

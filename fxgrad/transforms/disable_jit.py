@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import source_info
 from ..core.errors import ConcretizationError, FxgradError
-from ..core.interpreter import CURRENT, concretize, levels, opened
+from ..core.interpreter import CURRENT, api_boundary, concretize, levels, opened
 from ..core.observer import Observer
 
 
@@ -43,6 +43,7 @@ class disable_jit:
 
     level: opened
 
+    @api_boundary
     def __init__(self, disable: bool = True):
         self.disable = disable
 

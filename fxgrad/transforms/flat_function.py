@@ -75,9 +75,9 @@ class FlatFunction:
 def split_aux(result: Any, name: str) -> tuple[Any, Any]:
     """Split the result of a function with `has_aux` into the value and the auxiliary result."""
     if not isinstance(result, tuple | list) or len(result) != 2:
+        found = f"{result.aval!r}" if isinstance(result, Tracer) else f"a {type(result).__name__}"
         raise StructureError(
-            f"{name}: with has_aux=True the function must return a pair (value, aux), not a "
-            f"{type(result).__name__}",
+            f"{name}: with has_aux=True the function must return a pair (value, aux), not {found}",
             hint="return value, aux; or leave has_aux out",
         )
     return result[0], result[1]

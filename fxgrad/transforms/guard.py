@@ -29,6 +29,7 @@ from ..core import pytree
 from ..core.aval import PLAIN
 from ..core.key import EXACT, key_of
 from ..core.pytree import NODES
+from ..core.surface import OBJECTS
 from ..kernels.codegen.source import INDENT, make_function
 
 
@@ -107,6 +108,10 @@ class GuardBuilder:
         elif kind in (dict, OrderedDict):
             self.refuse_if(f"type({name}) is not {self.constant(kind)} or len({name}) != {len(tree)}")
             self.compare_entries(name, tree, structure)
+        elif kind in OBJECTS:
+            self.refuse_if(f"type({name}) is not {self.constant(kind)}")
+            self.lines.append(f"{name} = {name}.__fxgrad_value__()")
+            self.compare_children([name], [tree.__fxgrad_value__()], structure)
         elif NODES.get(kind) is not None:
             flatten = NODES[kind].flatten  # type: ignore[union-attr]
             children, auxiliary = flatten(tree)

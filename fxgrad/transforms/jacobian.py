@@ -16,7 +16,7 @@ from ..core.aval import Aval, aval_of, float0, is_differentiable
 from ..core.common_errors import unknown_option
 from ..core.errors import ConcretizationError, DTypeError, FxgradError
 from ..core.interpreter import api_boundary, concretize
-from ..transforms.arguments import wrong_argnums
+from ..transforms.arguments import positions_of, wrong_argnums
 from .arguments import LeafName, admit, path_at_positions, restrict_arguments
 from .derived_function import derive
 from .jit import eval_shape, function_name
@@ -193,7 +193,7 @@ def jacobian(
         raise unknown_option("jacobian", "mode", mode, ("auto", "fwd", "rev"))
     single = isinstance(argnums, int | np.integer)
     chunks = Chunks(chunk_size, memory_limit, progress)
-    places: tuple[Any, ...] = (argnums,) if single else tuple(argnums)  # type: ignore[arg-type]
+    places = positions_of("jacobian", argnums)
     if sparsity is not None:
         from .sparse_jacobian import SparseBlocks  # when first wanted
 

@@ -15,13 +15,24 @@ from ..core.common_errors import not_a_function
 from ..core.devices import CPU, DEFAULT_DEVICE
 from ..core.errors import StaticArgumentError, StructureError
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Tracer, api_boundary, copy_level, is_plain, leave_library, named_axes
+from ..core.interpreter import (
+    CURRENT,
+    EVAL,
+    Tracer,
+    acting_level,
+    api_boundary,
+    copy_level,
+    is_plain,
+    leave_library,
+    named_axes,
+)
 from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
+from ..core.references import OuterRefError, PureFunction, is_reference, references_in
 from ..core.staging import stage, stages_effects
 from ..core.surface import release_all
 from ..core.typing import P, Q, R
-from .arguments import LeafName, admit_or_float0, argument_path, unshare_results
+from .arguments import LeafName, admit_or_float0, argument_path, positions_of, unshare_results
 from .compiled_graph import CompiledGraph
 from .derived_function import describe_function, load_methods, pickled_form
 from .flat_function import FlatFunction
@@ -70,7 +81,7 @@ def make_graph(
     >>> [equation.primitive.name for equation in graph.equations]
     ['sin', 'multiply']
     """
-    static = as_argnums(static_argnums)
+    static = as_argnums(static_argnums, "make_graph")
 
     @api_boundary
     @wraps(fun)
@@ -110,8 +121,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return pytree.unflatten(structure, [ShapeDtypeStruct(a.shape, a.dtype) for a in graph.out_avals])
 
 
-def as_argnums(argnums: int | Sequence[int] | None) -> tuple[int, ...]:
-    return () if argnums is None else (argnums,) if isinstance(argnums, int) else tuple(argnums)
+def as_argnums(argnums: int | Sequence[int] | None, name: str = "jit") -> tuple[int, ...]:
+    return () if argnums is None else positions_of(name, argnums)
 
 
 def parameter_names(fun: Callable[..., Any]) -> list[str]:
@@ -160,9 +171,10 @@ class jit(Generic[P, R]):
 
     The code is readable: `fx.jit(f).source(*args)`. It is kept for the structure, shapes, dtypes and weakness of
     the arguments and the values of the static ones. `fun` must be pure: what it does besides computing happens
-    while staging only (except by `fx.debug.callback` and `fx.debug.print`), and arrays that it closes over are part of
-    the code. (A Tensor with a history that it closes over is recorded, and the function staged again at every call:
-    make it an argument.) Transforms apply to a jitted function and inside it.
+    while staging only (except by `fx.debug.callback` and `fx.debug.print`, and what it writes into an `fx.Ref`, an
+    argument or one that it closes over), and arrays that it closes over are part of the code. (A Tensor with a history
+    that it closes over is recorded, and the function staged again at every call: make it an argument.) Transforms apply
+    to a jitted function and inside it.
 
     Results are those of `fun` to rounding. What is computed twice, or not needed, is left out; numbers, coefficients
     and products of several arrays are multiplied in the order that costs least. `fx.jit(f).lower(*args)` shows the
@@ -194,6 +206,7 @@ class jit(Generic[P, R]):
         ImpureFunctionError: with `control="follow"`, `fun` does not do the same when it is run again.
         StaticArgumentError: a static argument is not hashable.
         StructureError: `fun` is no function, or one that yields its results.
+        TypeError: an option is given by position, or has a name that is none.
         TooManyPathsError: with `control="follow"`, decisions lead to more than `max_paths` ways.
         ValueError: `control` is something else.
 
@@ -222,8 +235,12 @@ class jit(Generic[P, R]):
     def __new__(cls, fun: Callable[P, R], **options: Any) -> jit[P, R]: ...
     @overload
     def __new__(cls, fun: None = None, **options: Any) -> Callable[[Callable[P, R]], jit[P, R]]: ...
-    def __new__(cls, fun: Any = None, **options: Any) -> Any:
+    def __new__(cls, fun: Any = None, *args: Any, **options: Any) -> Any:
         """Make the jitted function, or a decorator that makes it."""
+        if args:
+            raise TypeError(
+                "jit takes its options by name; the arguments go to what it returns, jit(fun)(*args)"
+            )
         if fun is None:
             inspect.signature(cls.__init__).bind(None, None, **options)  # a wrong name is an error here
             return partial(cls, **options)
@@ -277,6 +294,7 @@ class jit(Generic[P, R]):
         self.static = tuple({*self.static, *(parameters.index(n) for n in self.names if n in parameters)})
         self.cache = Cache(256)
         self.last: CompiledGraph | None = None  # of the latest call: its guard is asked first
+        self.pure: PureFunction | None = None  # for references
         update_wrapper(self, fun, updated=())
 
     @overload
@@ -310,7 +328,12 @@ class jit(Generic[P, R]):
             if entry is None or leaves is None:
                 if copy_level() is not None:  # which follows values: a derivative inside asks it
                     return self.fun(*args, **kwargs)
-                leaves, entry = self.lookup(args, kwargs, source_info.user_frame)
+                if self.pure is not None and (self.pure.closed or references_in((args, kwargs))):
+                    return self.call_with_references(args, kwargs)
+                try:
+                    leaves, entry = self.lookup(args, kwargs, source_info.user_frame)
+                except OuterRefError as error:
+                    return self.call_with_references(args, kwargs, error)
                 if entry.plain is None or not is_plain(leaves):
                     return pytree.unflatten(entry.structure, release_all(entry.code_for(leaves)(*leaves)))
             if entry.acts and stages_effects():
@@ -341,7 +364,25 @@ class jit(Generic[P, R]):
             leaves[:], entry = self.lookup(args, kwargs, source_info.user_frame)
             return entry.run(leaves, observer.observed_code)
 
-        return observer.observe("jit", f"jit({function_name(self.fun)})", leaves, run)
+        try:
+            return observer.observe("jit", f"jit({function_name(self.fun)})", leaves, run)
+        except OuterRefError as error:
+            return self.call_with_references(args, kwargs, error)
+
+    def call_with_references(self, args: Any, kwargs: Any, error: OuterRefError | None = None) -> Any:
+        """Call the function, which is given references or closes over some: the code of a pure function, or inside a
+        transform the function itself, whose writes belong to that."""
+        if error is not None and isinstance(self.fun, PureFunction):
+            raise error
+        if acting_level() is not EVAL.interpreter:
+            function: Any = self.fun
+            return function(*args, **kwargs)
+        if self.pure is None:
+            self.pure = PureFunction(self.fun, function_name(self.fun))
+            shifted = [p + 1 if p >= 0 else p for p in self.static]
+            options = {**self.options, "static_argnums": shifted, "static_argnames": sorted(self.names)}
+            self.pure.staged = jit(self.pure, **options)
+        return self.pure.run(args, kwargs)
 
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -467,6 +508,8 @@ def argument_key(leaves: list[Any], index: int, structure: Any) -> Any:
         return kind
     if kind in PLAIN:
         return value.shape, value.dtype
+    if is_reference(value):
+        raise OuterRefError("jit: a reference is an argument", value)
     leaves[index] = admit_or_float0(
         value, LeafName("jit: the argument", argument_path, structure, index, True)
     )

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import ops
 from ..core import pytree
 from ..core.aval import Aval
 from ..core.errors import StructureError
 from ..core.graph import Graph
 from ..core.interpreter import api_boundary
+from ..core.references import is_reference
 from ..core.same_graphs import intern_graph, lift_constants
 from ..core.staging import stage
 from .arguments import admit_tangents, as_cotangent, tangent_dtype, unshare_results
@@ -65,6 +67,39 @@ class LinearFunction:
         )
         results = self.run([as_cotangent(g, a) for g, a in zip(given, self.avals)])
         return pytree.unflatten(self.out_structure, results)
+
+    def with_refs(self, *refs: Any) -> Callable[..., Any]:
+        """Return this function as one that adds its results to references.
+
+        Args:
+            refs: for each result a pytree of the same structure, or None for the whole; its leaves are an `fx.Ref` to
+                which the result is added, or None for what is returned.
+
+        Returns:
+            A function of the same arguments; its result has None in the place of what has gone into a reference.
+
+        Raises:
+            StructureError: `refs` are no prefix of the result.
+
+        >>> total = fx.new_ref(np.zeros(2))
+        >>> for x in np.eye(2):
+        ...     loss, pull = fx.vjp(lambda w: fnp.sum((w * x) ** 2), np.ones(2))
+        ...     _ = pull.with_refs(total)(1.0)
+        >>> fx.freeze(total)
+        array([2., 2.])
+        """
+
+        @api_boundary
+        def add_to_refs(*args: Any) -> Any:
+            results, structure = pytree.flatten(self(*args))
+            places = pytree.flatten_prefix(refs, structure.unflatten(results), "with_refs: refs")
+            for i, (ref, result) in enumerate(zip(places, results)):
+                if is_reference(ref):
+                    ref.assign(ops.add(ref.value, result))
+                    results[i] = None
+            return structure.unflatten(results)
+
+        return add_to_refs
 
     @property
     def graph(self) -> Graph:

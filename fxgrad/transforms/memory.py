@@ -56,6 +56,7 @@ class MemoryEstimate:
     peak: int
     held: list[Held]
 
+    @api_boundary
     def __init__(self, arguments: int, captured: int, results: int, peak: int, held: Sequence[Held]):
         self.arguments, self.captured, self.results, self.peak = arguments, captured, results, peak
         self.held = sorted(held, key=lambda h: -h.size)

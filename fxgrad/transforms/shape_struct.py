@@ -12,6 +12,8 @@ from ..core.arrays import as_value
 from ..core.aval import aval_of
 from ..core.errors import DTypeError
 from ..core.interpreter import VALUES, api_boundary
+from ..core.references import is_reference
+from ..core.shapes import as_dtype, as_shape
 from ..core.surface import is_object
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class ShapeDtypeStruct:
 
     Raises:
         DTypeError: there is no dtype. It is a TypeError.
+        ShapeError: the shape is no sequence of integers.
 
     >>> fx.ShapeDtypeStruct((3,), float)
     ShapeDtypeStruct(shape=(3,), dtype=float64)
@@ -41,12 +44,16 @@ class ShapeDtypeStruct:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
+    @api_boundary
     def __init__(self, shape: Sequence[int], dtype: Any):
         if dtype is None:
             raise DTypeError(
                 "ShapeDtypeStruct: dtype is None", hint="float, say, or that of an array: x.dtype"
             )
-        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self.shape, self.dtype = (
+            as_shape(shape, "ShapeDtypeStruct", or_size=False),
+            as_dtype(dtype, "ShapeDtypeStruct"),
+        )
 
     @property
     def ndim(self) -> int:
@@ -91,7 +98,7 @@ class ShapeDtypeStruct:
 
 def lacks_data(value: Any) -> bool:
     """Whether a value has a shape and a dtype and no data: a ShapeDtypeStruct, ours or another library's."""
-    if type(value) in VALUES:
+    if type(value) in VALUES or is_reference(value):
         return False
     return hasattr(value, "shape") and hasattr(value, "dtype") and not any(hasattr(value, p) for p in DATA)
 

@@ -12,7 +12,7 @@ from ..core import pytree
 from ..core.arrays import as_value
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
-from ..core.interpreter import concretize
+from ..core.interpreter import api_boundary, concretize
 from .dependence import sparse_library
 
 
@@ -65,6 +65,7 @@ class SparseMatrix:
     data: Any
     places: Places
 
+    @api_boundary
     def __init__(self, data: Any, places: Places):
         self.data, self.places = data, places
 

@@ -23,7 +23,7 @@ from ..core.graph import Graph, Literal
 from ..core.interpreter import api_boundary, is_plain, opened
 from ..core.primitive import HigherOrder
 from ..core.staging import GraphInterpreter, stage
-from ..transforms.arguments import wrong_argnums
+from ..transforms.arguments import positions_of, wrong_argnums
 from .arguments import admit, restrict_arguments
 from .dependence import UNKNOWN, dependence, selection, sparse_library
 from .derived_function import derive
@@ -66,10 +66,11 @@ def sparsity_pattern(fun: Callable[P, Any], argnums: int | Sequence[int] = 0) ->
 
     Griewank and Walther, "Evaluating Derivatives" (2008), chapter 7.
     """
+    places = positions_of("sparsity_pattern", argnums)
 
     @api_boundary
     def pattern_of(*args: Any, **kwargs: Any) -> Any:
-        positions = [argnums] if isinstance(argnums, int | np.integer) else list(argnums)
+        positions = [*places]
         if any(not -len(args) <= p < len(args) for p in positions):
             raise wrong_argnums("sparsity_pattern", argnums, len(args))
         positions = [p % len(args) for p in positions]

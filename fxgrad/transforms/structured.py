@@ -17,7 +17,7 @@ from ..core.surface import is_alike
 from ..core.typing import P
 from ..ops.indexing import parse_index
 from ..ops.random import DRAW
-from ..transforms.arguments import wrong_argnums
+from ..transforms.arguments import positions_of, wrong_argnums
 from .arguments import LeafName, admit, path_at_positions, restrict_arguments, unshare_results, zero_tangent
 from .derived_function import derive
 from .flat_function import FlatFunction
@@ -62,6 +62,7 @@ def jacobian_diagonal(
     The estimate: C. Bekas, E. Kokiopoulou and Y. Saad, "An estimator for the diagonal of a matrix", Appl. Numer. Math.
     57 (2007).
     """
+    positions_of("jacobian_diagonal", argnums)
 
     @api_boundary
     def diagonal_of(*args: Any, **kwargs: Any) -> Any:
@@ -126,6 +127,7 @@ def divergence(
 
     The estimate: M. F. Hutchinson, Comm. Stat. Simul. Comput. 18 (1989).
     """
+    positions_of("divergence", argnums)
 
     @api_boundary
     def divergence_of(*args: Any, **kwargs: Any) -> Any:
@@ -174,6 +176,7 @@ def laplacian(
     Hutchinson, Comm. Stat. Simul. Comput. 18 (1989).
     """
     site = source_info.user_frame()
+    positions_of("laplacian", argnums)
 
     @api_boundary
     def laplacian_of(*args: Any, **kwargs: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.graph import Equation, Graph, Var
-from ..core.interpreter import PrimalTracer
+from ..core.interpreter import innermost_primal
 from ..core.same_graphs import intern_graph
 from ..core.staging import GraphTracer, stage
 from ..kernels.codegen.source import compile_graph
@@ -58,9 +58,8 @@ def without_effects(graph: Graph) -> Graph:
 
 def is_abstract(value: Any) -> bool:
     """Whether the value, below the levels of derivatives and batches, belongs to a Graph under construction."""
-    while isinstance(value, PrimalTracer | BatchTracer):
-        value = value.primal if isinstance(value, PrimalTracer) else value.value
-    return type(value) is GraphTracer
+    value = innermost_primal(value)
+    return is_abstract(value.value) if isinstance(value, BatchTracer) else type(value) is GraphTracer
 
 
 def close_graphs(*graphs: Graph) -> tuple[list[Graph], list[Any]]:

@@ -15,6 +15,7 @@ from ..core.graph import Equation, Graph
 from ..core.interpreter import api_boundary
 from ..core.primitive import HigherOrder
 from ..core.pytree_keys import FlattenedIndexKey, keystr
+from ..kernels.codegen.direct import dot_operands, is_dot
 from ..kernels.codegen.loops import compile_scan, compile_while, run_steps, step_rows
 from ..kernels.codegen.source import FunctionBuilder, compile_graph
 from ..kernels.codegen.standalone import StandaloneModule
@@ -60,7 +61,7 @@ def to_source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ())
         return v4
     <BLANKLINE>
     """
-    static = as_argnums(static_argnums)
+    static = as_argnums(static_argnums, "to_source")
 
     @api_boundary
     @wraps(fun)
@@ -99,12 +100,14 @@ class StandaloneBuilder(FunctionBuilder):
         primitive = equation.primitive
         if isinstance(primitive, HigherOrder) or equation.bound_to_axis or equation.effectful:
             return f"{self.name_value(primitive.name, program_of(equation))}({', '.join(operands)})"
-        direct = super().call_code(equation, operands, buffer)
         if primitive.name == "where":
             return f"{self.name_value('where', np.where)}({', '.join(operands)})"
-        if primitive.name == "contract" and ".dot(" not in direct:
+        if is_dot(equation):
+            return "{}.dot({})".format(*dot_operands(equation, operands))
+        if primitive.name == "contract":
             spec = repr(equation.params["spec"])
             return f"{self.name_value('einsum', np.einsum)}({', '.join([spec, *operands])})"
+        direct = super().call_code(equation, operands, buffer)
         if primitive.name == "convert" and ".astype(" not in direct:
             dtype = equation.params["dtype"]
             array = f"{self.name_value('asarray', np.asarray)}({operands[0]})"

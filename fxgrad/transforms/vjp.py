@@ -34,7 +34,7 @@ from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import densify
 from ..ops.projection import project
 from ..ops.transpose import transpose_graph
-from ..transforms.arguments import wrong_argnums
+from ..transforms.arguments import positions_of, wrong_argnums
 from .arguments import (
     FLOAT,
     LeafName,
@@ -360,7 +360,7 @@ def differentiator(
     single = isinstance(argnums, int | np.integer)
     if not callable(fun):
         raise not_a_function(name, fun)
-    positions: tuple[Any, ...] = (argnums,) if single else tuple(argnums)
+    positions = (argnums,) if type(argnums) is int else positions_of(name, argnums)
 
     def compute(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
         count = len(args)

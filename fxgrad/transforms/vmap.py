@@ -24,6 +24,7 @@ from ..core.interpreter import (
     opened,
 )
 from ..core.primitive import HigherOrder
+from ..core.references import ensure_distinct, is_reference
 from ..core.surface import hand_on, release_all
 from .arguments import admit_arguments, admit_or_float0, is_float0, leaf_path, parameter_path, unshare_results
 from .derived_function import derive
@@ -178,7 +179,8 @@ def vmap(
         fun: a function of pytrees of arrays.
         in_axes: the axis of each argument to map over: an int, None (not mapped), or a tuple with one entry for
             every positional argument, each a pytree prefix of it. Axes may be negative. Keyword arguments are
-            mapped over axis 0. What is not mapped may also be a function or a text.
+            mapped over axis 0. What is not mapped may also be a function, a text or an `fx.Ref`;
+            what the function writes into a `Ref` that is mapped over is written into its entries.
         out_axes: where the mapped axis goes in the results: a pytree prefix of them; None for results that do
             not depend on the mapped arguments.
         axis_name: a name for the axis, for collectives (`fx.lax.psum` and others).
@@ -209,7 +211,9 @@ def vmap(
     if not (in_axes is None or isinstance(in_axes, tuple | list | int | np.integer)):
         raise StructureError(
             f"vmap: in_axes is {in_axes!r}",
-            hint="integers or None: one for all arguments, or a tuple with an entry for every positional one",
+            hint="the arguments go to the function that vmap returns: fx.vmap(f)(x)"
+            if hasattr(in_axes, "shape")
+            else "integers or None: one for all arguments, or a tuple with an entry for every positional one",
         )
     automatic = chunk_size == "auto" or (chunk_size is None and memory_limit is not None)
     if not automatic and chunk_size is not None and (isinstance(chunk_size, str) or chunk_size < 1):
@@ -248,6 +252,10 @@ def vmap(
             prefix = tuple(in_axes) if isinstance(in_axes, list) else in_axes
             axes = pytree.flatten_prefix(prefix, args, "vmap: in_axes")
             axes += [0] * (len(leaves) - len(axes))
+        refs = {i: v for i, (v, a) in enumerate(zip(leaves, axes)) if is_reference(v) and a is not None}
+        if refs:
+            ensure_distinct([*filter(is_reference, leaves)], "vmap")
+            leaves = [refs[i].value if i in refs else v for i, v in enumerate(leaves)]
         read = admit_or_float0
         if None in axes:  # what is not mapped may be a function or a text
             places = iter(axes)
@@ -262,13 +270,16 @@ def vmap(
 
         def map_entries(*values: Any) -> list[Any]:
             before = flat_fun.out_structure
-            results = flat_fun(*[v if b else hand_on(v) for v, b in zip(values, is_batched)])
+            given = [v if b else hand_on(v) for v, b in zip(values, is_batched)]
+            for i, ref in refs.items():
+                given[i] = type(ref)(given[i])
+            results = flat_fun(*given)
             if before is not None and before != flat_fun.out_structure:
                 raise StructureError(
                     f"vmap: the function returns {before} for some entries and {flat_fun.out_structure} for others",
                     hint="return the same containers whichever way is taken",
                 )
-            return results
+            return [*results, *[given[i].end() for i in refs]]
 
         is_batched = [a is not None for a in axes]
 
@@ -288,11 +299,13 @@ def vmap(
                     map_entries, values, is_batched, count, site, lambda: flat_fun.out_structure
                 )
             out_structure = flat_fun.out_structure
+            own = len(results) - len(refs)
             if type(out_axes) is int:
-                out_places[:] = [out_axes] * len(results)
+                out_places[:] = [out_axes] * own
             else:
-                tree = pytree.unflatten(out_structure, results)
+                tree = pytree.unflatten(out_structure, results[:own])
                 out_places[:] = pytree.flatten_prefix(out_axes, tree, "vmap: out_axes")
+            out_places[own:] = [axes[i] for i in refs]
             return [
                 place_batch_axis(r, f, p, count, out_structure, i)
                 for i, (r, f, p) in enumerate(zip(results, flags, out_places))
@@ -315,6 +328,10 @@ def vmap(
             results = release_all(
                 join_chunks((run_chunk(i, min(i + step, size)) for i in starts), out_places, size)
             )
+        if refs:
+            for ref, value in zip(refs.values(), results[-len(refs) :]):
+                ref.assign(value)
+            results = results[: -len(refs)]
         return pytree.unflatten(flat_fun.out_structure, results)
 
     return derive(
@@ -333,8 +350,12 @@ def vmap(
 
 
 def is_opaque(value: Any) -> bool:
-    """Whether a value is a function or a text: none of an array's looks."""
-    return isinstance(value, str | bytes) or (callable(value) and not hasattr(value, "dtype"))
+    """Whether a value is a function, a text or a reference: no array."""
+    return (
+        isinstance(value, str | bytes)
+        or is_reference(value)
+        or (callable(value) and not hasattr(value, "dtype"))
+    )
 
 
 def common_size(

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from benchmarks import costs as command
-from benchmarks.cost_programs import PROGRAMS, TIMES, UNMEASURED
+from benchmarks.cost_programs import PROGRAMS, UNMEASURED
+from benchmarks.cost_times import TIMES
 from fxgrad.core import costs
 from tests.together import together
 

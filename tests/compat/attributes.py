@@ -53,13 +53,13 @@ ALLOWED = {
 
 # -- classes -----------------------------------------------------------------------------------------------------------
 def modules_of(package: ModuleType) -> dict[str, ModuleType]:
-    """The modules of a package, by their paths in it."""
+    """The modules of a package, by their paths in it, outer ones first: a class has its shortest path."""
     found = {"": package}
     for info in walk_packages(package.__path__, f"{package.__name__}."):
         path = info.name.removeprefix(f"{package.__name__}.")
         if path != "__main__":
             found[path] = import_module(info.name)
-    return found
+    return dict(sorted(found.items(), key=lambda item: (item[0].count("."), item[0])))
 
 
 def find(library: str, path: str) -> Any:

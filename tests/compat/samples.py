@@ -65,6 +65,7 @@ DOMAINS["interior"] = lambda rng, shape: rng.uniform(0.2, 0.8, shape)
 ELEMENTWISE = [
     *like("arctan2", "atan2"),
     *like("power", "pow")[:-1],  # torch's integers are another function
+    *like("remainder", "signed_remainder"),  # whose zeros alone have another sign
     *(sample for name in PRIMITIVES if name in REGISTRY for sample in like(name, name)),
     made("rsqrt", ("positive", (2, 3)), reference=lambda x: x**-0.5),
     made("rsqrt", ("complex", (3,)), reference=lambda x: x**-0.5),

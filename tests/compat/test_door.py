@@ -41,7 +41,7 @@ def output(code: str, folder: Path = ROOT) -> str:
 def test_modules_of_torch_are_ours_while_it_is_installed():
     program = """
 import importlib.metadata, importlib.util, pickle, sys
-import fxgrad.compat
+import fxgrad.compat, fxgrad.tree
 before = list(sys.meta_path)
 with fxgrad.compat.install():
     import torch
@@ -153,35 +153,35 @@ def test_what_is_absent_says_so_when_it_is_used():
 import fxgrad.compat
 fxgrad.compat.install()
 import torch, torch.onnx, torch.distributed as dist
-from torch.fx import Tracer, GraphModule
+from torch.export import ExportedProgram, UnflattenedModule
 from torch.nn.parallel import DistributedDataParallel
 
-class MyTracer(Tracer):
+class MyProgram(ExportedProgram):
     '''Derived before anybody knows.'''
 
 def reduce(x, options=dist.ReduceOptions.timeout) -> "torch.distributed.ProcessGroup": ...
 
-assert not isinstance(3, GraphModule) and dist.is_available() and not dist.is_initialized()
+assert not isinstance(3, UnflattenedModule) and dist.is_available() and not dist.is_initialized()
 def message(function, *args):
     try:
         function(*args)
     except Exception as error:
         print(type(error).__name__, str(error).splitlines()[:2])
 message(torch.onnx.export, 1)
-message(MyTracer)
+message(MyProgram)
 message(__import__, "torch.nonsense")
 message(__import__, "torch.cuda.nonsense")
 message(lambda: torch.nn.Nonsense)
 message(torch._C._nn.gelu, 3)
 assert not hasattr(torch, "nonsense")
-assert not hasattr(torch._C, "_jit_set_profiling_executor") and not hasattr(torch.fx, "GraphModule")
-assert getattr(torch.fx, "Tracer", None) is None and not hasattr(dist, "shrink_group") and hasattr(dist, "all_reduce")
+assert not hasattr(torch._C, "_jit_set_profiling_executor") and not hasattr(torch.export, "ExportedProgram")
+assert getattr(torch.export, "Dim", None) is None and not hasattr(dist, "shrink_group") and hasattr(dist, "all_reduce")
 assert not hasattr(dist.ReduceOptions, "timeout") and not hasattr(fxgrad.compat.distributed, "rpc")
-assert torch.fx.GraphModule is GraphModule  # an annotation, say
-from torch.fx import Node  # as if nobody had asked
+assert torch.export.UnflattenedModule is UnflattenedModule  # an annotation, say
+from torch.export import Dim  # as if nobody had asked
 message(getattr, torch._C, "_nonsense")
 from torch.distributed.fsdp.wrap import enable_wrap  # a name that torch has, at any depth
-assert torch.fx.wrap(len) is len and torch.onnx.is_in_onnx_export() is False
+assert torch.onnx.is_in_onnx_export() is False
 assert fxgrad.compat.distributed.ReduceOptions.timeout and fxgrad.compat.onnx.is_in_onnx_export() is False
 """
     lines = output(program).splitlines()
@@ -318,7 +318,7 @@ def test_private_rooms_of_ours_are_no_modules_of_torchs():
 
 def test_namespaces_without_a_file_are_attributes_as_well():
     assert torch.functional.einsum is torch.einsum
-    assert torch.onnx.export and torch.futures.Future and torch.fx.Tracer
+    assert torch.onnx.export and torch.futures.Future and torch.export.Dim
     assert "does not have" in TORCH.explain("torch.nonsense") and "ONNX" in TORCH.explain(
         "torch.onnx.symbolic_opset9"
     )
@@ -364,6 +364,26 @@ if __name__ == "__main__":
     assert done.stdout.splitlines() == ["['0.txt', '1.txt']", "1 True", "1 3"], done.stderr
 
 
+def test_tensors_and_parameters_say_that_they_are_torchs_and_are_pickled_for_both():
+    program = """
+import pickle
+import fxgrad.compat
+with fxgrad.compat.install():
+    import torch
+    weight = torch.nn.Linear(2, 1).weight
+    print(type(weight).__module__, type(weight.detach()).__module__)
+    kept = pickle.dumps([weight, weight.detach()])
+again, plain = pickle.loads(kept)
+print(type(again) is fxgrad.compat.nn.Parameter, again.requires_grad, (again == weight).all().item())
+print(type(plain) is fxgrad.compat.Tensor, type(weight).__module__)
+"""
+    assert output(program).splitlines() == [
+        "torch.nn.parameter torch",
+        "True True True",
+        "True fxgrad.compat.nn.parameter",
+    ]
+
+
 def test_functions_say_that_they_are_torchs_while_the_door_is_open():
     program = """
 import inspect, io
@@ -397,4 +417,4 @@ def test_a_namespace_of_operations_may_be_the_first_that_is_asked_for(tmp_path):
         "print(aten.copy_, aten.relu_.default, aten.mm(torch.eye(2), torch.eye(2)).sum())\n"
     )
     done = run("ask.py", folder=tmp_path)
-    assert done.stdout.strip() == "aten.copy_.default aten.relu_.default tensor(2.)", done.stderr
+    assert done.stdout.strip() == "aten.copy_ aten.relu_.default tensor(2.)", done.stderr

@@ -140,7 +140,7 @@ def test_texts_say_parameters_and_results_and_have_an_example(group):
         for name, found in documented().items()
         if group_of(name) == group and (lacks := missing(found))
     }
-    assert not incomplete
+    assert not incomplete, "lines of fxgrad/compat/texts: `Returns: …`, `parameter: …` and an example"
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -17,6 +17,7 @@ import fxgrad.compat._surface  # noqa: F401 - which declares the operations
 from fxgrad.compat._declare import entry, fast_path, gate, generated
 from fxgrad.compat._declare.operation import OPERATIONS
 from fxgrad.compat._declare.spaces import SPACES, load_families
+from tests.together import together
 
 load_families()
 F = torch.nn.functional
@@ -202,6 +203,30 @@ def test_integers_count_in_place(dtype):
     assert x.tolist() == [21, 16]
     most = torch.tensor([2**63 - 1])
     assert most.add_(1).tolist() == [-(2**63)]
+
+
+OF_INTEGERS = [op for op in OPERATIONS.values() if op.integers]
+SECOND = {"Tensor": None, "int": -2, "large": 2**62, "float": 1.5, "bool": True}  # operands of two
+
+
+@together("second", "dtype")
+@pytest.mark.parametrize("second", SECOND)
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("op", OF_INTEGERS, ids=lambda op: op.name)
+def test_integers_pass_the_fast_path_as_they_do_without_it(op, dtype, second):
+    def outcome(compute):
+        try:
+            result = compute()
+        except (RuntimeError, TypeError, ValueError) as error:
+            return type(error), str(error).partition("\n")[0]
+        return result.dtype, result.tolist()
+
+    x = torch.tensor([0, 1, 120, 3]).to(getattr(torch, dtype))
+    y = torch.tensor([5, 0, 100, 3]).to(x.dtype) if SECOND[second] is None else SECOND[second]
+    operands = (x, y)[: len(op.names)]
+    assert outcome(lambda: SPACES["function"][op.name](*operands)) == outcome(
+        lambda: op(operands, dict(op.defaults))
+    )
 
 
 def test_operators_in_place_count_versions_and_refuse_what_torch_refuses():

@@ -42,3 +42,7 @@ def test_several_are_waited_for_together():
         future.set_result(number)
     assert together.done() and [f.value() for f in together.wait()] == [0, 1, 2]
     assert torch.futures.wait_all(futures) == [0, 1, 2]
+
+
+def test_a_future_has_the_type_of_its_result_in_annotations():
+    assert torch.futures.Future[int]().done() is False

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 import fxgrad.compat as torch
+from fxgrad import ops
 
 A = np.eye(3) * 3 + np.arange(9.0).reshape(3, 3) / 10
 MADE_BY = {  # operations, by NumPy's function that does the work
@@ -53,3 +57,31 @@ def test_what_was_rearranged_to_give_the_result_is_read_from_it():
     given = torch.linalg.inv(a.detach()).T @ torch.ones(3, dtype=torch.float64)
     assert torch.allclose(found[1], given)
     assert torch.allclose(found[0], -torch.outer(given, result.detach()))
+
+
+FIRST_CALLS = {
+    "relu_": lambda x: torch.nn.functional.relu(x.view(-1), inplace=True),
+    "sin": torch.sin,
+    "pow": lambda x: x**3,
+    "gelu": torch.nn.functional.gelu,
+    "matmul": lambda x: x @ x,
+}
+
+
+@pytest.mark.parametrize("name", FIRST_CALLS)
+def test_what_is_kept_of_the_first_call_holds_no_graph(name):
+    class Hook:
+        def __call__(self, gradient):
+            return None
+
+    def run():
+        above, hook = torch.ones(2, 2, dtype=torch.float64, requires_grad=True) * 1, Hook()
+        above.grad_fn.register_hook(hook)
+        FIRST_CALLS[name](above)
+        return weakref.ref(hook)
+
+    for primitive in (ops.relu, ops.sin, ops.power):
+        primitive.primitive.pullbacks.clear()
+    kept = run()
+    gc.collect()
+    assert kept() is None

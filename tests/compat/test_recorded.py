@@ -19,6 +19,7 @@ from fxgrad.compat.autograd import functional
 from fxgrad.compat.errors import TensorError
 from fxgrad.core.errors import CustomRuleError, EscapedTracerError
 from tests.compat.functions import doubled
+from tests.together import together
 
 X = np.array([0.3, -0.7, 1.1, 0.4])
 ALONG = np.array([1.0, 0.5, -2.0, 0.25])
@@ -201,6 +202,7 @@ USING = {
 }
 
 
+@together("use")
 @pytest.mark.parametrize("use", USING)
 @pytest.mark.parametrize("way", MAKING)
 def test_what_requires_a_gradient_gets_it(way, use):
@@ -283,6 +285,7 @@ PUSHING = {
 }
 
 
+@together("use")
 @pytest.mark.parametrize("use", USING)
 @pytest.mark.parametrize("way", PUSHING)
 @pytest.mark.parametrize("mode", ["dual_level", "func.jvp"])

@@ -363,13 +363,30 @@ def test_a_module_whose_classes_are_allowed(archive):
         "torch.nn.modules.linear.Linear",
     ]
     with pytest.raises(serialization.errors.UnpicklingError, match="add_safe_globals"):
-        torch.load(io.BytesIO(file), weights_only=False)
+        torch.load(io.BytesIO(file))
     with serialization.safe_globals(
         [torch.nn.Sequential, torch.nn.Linear, torch.nn.ReLU, torch.nn.BatchNorm1d]
     ):
         back = torch.load(io.BytesIO(file))
     x = torch.randn(4, 2)
     assert torch.equal(model(x), back(x)) and repr(back) == repr(model)
+
+
+class Scaled(torch.nn.Linear):
+    """A class of a user's."""
+
+
+@FORMATS
+def test_a_whole_module_needs_a_permission_for_classes_of_users_only(archive):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.BatchNorm1d(3))
+    back = torch.load(io.BytesIO(save(model, archive)), weights_only=False)
+    x = torch.randn(4, 2)
+    assert torch.equal(model(x), back(x)) and repr(back) == repr(model)
+    file = save(Scaled(2, 3), archive)
+    with pytest.raises(serialization.errors.UnpicklingError, match="add_safe_globals"):
+        torch.load(io.BytesIO(file), weights_only=False)
+    with serialization.safe_globals([Scaled]):
+        assert type(torch.load(io.BytesIO(file), weights_only=False)) is Scaled
 
 
 @FORMATS

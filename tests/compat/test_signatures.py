@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 from ast import literal_eval
+from functools import cache
 from importlib import import_module
 from inspect import Parameter
 from typing import Any
 
 import pytest
 
+import fxgrad.compat as torch
+from fxgrad.compat._declare.entrance import NUMPY_NAMES
 from tests.tables.signatures import Default, kept_signatures
+from tests.together import together
 
 # What deviates on purpose, by reason.
 REASONS = {
@@ -80,7 +84,14 @@ def find(path: str) -> Any:
         library = import_module(module.removesuffix(".Tensor"))
     except ImportError:
         return None
-    return getattr(library.Tensor if module.endswith(".Tensor") else library, name, None)
+    owner = library.Tensor if module.endswith(".Tensor") else library
+    # To ask for an absent name is to look for similar ones.
+    return getattr(owner, name) if name in names_of(owner) else None
+
+
+@cache
+def names_of(owner: Any) -> set[str]:
+    return {*dir(owner)}
 
 
 HERE = [path for path in kept_signatures() if find(path) is not None]
@@ -147,6 +158,7 @@ def text_of(parameter: Parameter) -> str:
     return "required" if parameter.default is Parameter.empty else str(Default.of(parameter))
 
 
+@together(path=lambda path: path.rpartition(".")[0])
 @pytest.mark.parametrize("path", HERE)
 def test_parameters_are_torchs(path):
     found = deviations(path)
@@ -155,3 +167,36 @@ def test_parameters_are_torchs(path):
 
 def test_every_deviation_is_of_something_that_is_here():
     assert sorted(set(MEANT) - set(HERE)) == []
+
+
+WRITTEN_IN_PYTHON = ("torch.autograd.", "torch.func.", "torch.nn.functional.", "torch.nn.init.")
+
+
+@pytest.mark.parametrize("path", [path for path in HERE if path.startswith(WRITTEN_IN_PYTHON)])
+def test_code_has_the_names_of_the_parameters(path):
+    code = getattr(find(path), "__code__", None)
+    if code is None:
+        pytest.skip("a class")
+    positional, keywords = (
+        [p.name for p in parameters_of(path) if p.kind in kinds]
+        for kinds in (POSITIONAL, (Parameter.KEYWORD_ONLY,))
+    )
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    assert [name for name in names if name not in NUMPY_NAMES] == positional + keywords
+
+
+def test_code_keeps_the_names_when_it_is_called():
+    tensor = torch.ones(2, requires_grad=True)
+    for function, args, names in (
+        (torch.nn.functional.dropout, (tensor,), ("input", "p", "training", "inplace")),
+        (torch.nn.init.constant_, (tensor, 2.0), ("tensor", "val")),
+        (torch.func.vjp, (torch.sin, tensor), ("func", "has_aux", "primals")),
+        (
+            torch.autograd.grad,
+            (tensor, tensor, tensor),
+            ("outputs", "inputs", "grad_outputs", "retain_graph"),
+        ),
+    ):
+        for _ in range(2):
+            assert function.__code__.co_varnames[: len(names)] == names
+            function(*args)

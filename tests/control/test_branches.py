@@ -195,7 +195,7 @@ def test_the_graph_shows_the_branches():
     (lambda: lax.switch(1.0, [lambda: 1.0]), "index must be an integer without axes"),
     (lambda: lax.switch(0, []), "there is no branch"),
     (lambda: lax.switch(0, [lambda: 1.0, None]), r"branches\[1\] must be a function, not a NoneType"),
-    (lambda: lax.switch(0, [lambda x: x] * 2 + [lambda x: (x,)], X), r"the result of branches\[0\] has the structure"),
+    (lambda: lax.switch(0, [lambda x: x] * 2 + [lambda x: (x,)], X), r"branches\[2\] are a tuple of length 1"),
     (lambda: lax.cond(True, lambda x: x, lambda x: x, "text"), r"cond: the argument args\[0\] is a str"),
 ])  # fmt: skip
 def test_errors_name_the_argument_and_the_users_line(call, words):

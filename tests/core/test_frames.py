@@ -11,30 +11,30 @@ from fxgrad.compat.errors import NotSupportedError
 
 # Programs that ask whether there is something: they are told no.
 ASKED = {
-    "hasattr": "hasattr(fx, 'GraphModule')",
-    "hasattr of a part": "hasattr(tracer, 'trace')",
-    "getattr with a default": "getattr(fx, 'GraphModule', None) is not None",
-    "starred": "hasattr(*(fx, 'GraphModule'))",
-    "mapped": "any([*map(hasattr, [fx], ['GraphModule'])])",
-    "by another's name": "ask(fx, 'GraphModule')",
-    "in a comprehension": "any([hasattr(fx, name) for name in ['GraphModule']])",
-    "in a generator": "any(hasattr(fx, name) for name in ['GraphModule'])",
-    "in a lambda": "(lambda where: hasattr(where, 'GraphModule'))(fx)",
-    "in a condition": "True if hasattr(fx, 'GraphModule') else False",
-    "in a text": "f'{hasattr(fx, chr(71) + chr(114))}' == 'True'",
+    "hasattr": "hasattr(export, 'ExportedProgram')",
+    "hasattr of a part": "hasattr(absent, 'validate')",
+    "getattr with a default": "getattr(export, 'ExportedProgram', None) is not None",
+    "starred": "hasattr(*(export, 'ExportedProgram'))",
+    "mapped": "any([*map(hasattr, [export], ['ExportedProgram'])])",
+    "by another's name": "ask(export, 'ExportedProgram')",
+    "in a comprehension": "any([hasattr(export, name) for name in ['ExportedProgram']])",
+    "in a generator": "any(hasattr(export, name) for name in ['ExportedProgram'])",
+    "in a lambda": "(lambda where: hasattr(where, 'ExportedProgram'))(export)",
+    "in a condition": "True if hasattr(export, 'ExportedProgram') else False",
+    "in a text": "f'{hasattr(export, chr(69) + chr(120))}' == 'True'",
     "of the group": "hasattr(dist, 'shrink_group')",
-    "in two": "hasattr(fx, 'GraphModule') or hasattr(fx, 'Tracer')",
+    "in two": "hasattr(export, 'ExportedProgram') or hasattr(export, 'Dim')",
 }
 # Programs that name it get something that says why it is not there when it is called.
 NAMED = {
-    "attribute": "fx.GraphModule",
-    "part": "tracer.trace",
-    "part of a part": "fx.GraphModule.graph",
-    "in a comprehension": "[fx.GraphModule for _ in range(1)][0]",
-    "in a lambda": "(lambda: fx.GraphModule)()",
-    "in a tuple": "(fx.GraphModule, 1)[0]",
-    "as an argument": "(lambda x: x)(fx.GraphModule)",
-    "subscripted": "fx.GraphModule[int]",
+    "attribute": "export.ExportedProgram",
+    "part": "absent.validate",
+    "part of a part": "export.ExportedProgram.graph",
+    "in a comprehension": "[export.ExportedProgram for _ in range(1)][0]",
+    "in a lambda": "(lambda: export.ExportedProgram)()",
+    "in a tuple": "(export.ExportedProgram, 1)[0]",
+    "as an argument": "(lambda x: x)(export.ExportedProgram)",
+    "subscripted": "export.ExportedProgram[int]",
     "of the group": "dist.shrink_group",
 }
 LONG = "; ".join(f"name{i} = attribute{i} = {i}" for i in range(300))  # whose names take two bytes
@@ -42,7 +42,12 @@ LONG = "; ".join(f"name{i} = attribute{i} = {i}" for i in range(300))  # whose n
 
 def compiled(expression, before=""):
     """A function of this expression, after a statement, which refers to what is absent."""
-    known = {"fx": torch.fx, "dist": torch.distributed, "tracer": torch.fx.Tracer, "ask": hasattr}
+    known = {
+        "export": torch.export,
+        "dist": torch.distributed,
+        "absent": torch.export.ExportedProgram,
+        "ask": hasattr,
+    }
     exec(f"def program():\n    {before or 'pass'}\n    return {expression}", known)
     return known["program"]
 
@@ -101,16 +106,16 @@ def test_imports_annotations_bases_and_handlers_name_it(tmp_path, monkeypatch):
     """Whenever annotations are evaluated: at the definition, or from Python 3.14 on when somebody looks."""
     (tmp_path / "names_what_is_absent.py").write_text("""
 from fxgrad.compat.distributed import shrink_group
-from fxgrad.compat import fx
-class Own(fx.Interpreter):
-    part: fx.Node
-def f(module: fx.GraphModule, other: fx.Graph.nodes = None) -> fx.Tracer.trace:
+from fxgrad.compat import export
+class Own(export.ExportedProgram):
+    part: export.Dim
+def f(module: export.ExportedProgram, other: export.ExportedProgram.module = None) -> export.Dim.auto:
     try:
         return module
-    except fx.proxy.TraceError:
+    except export.exported_program.ExportedProgram:
         raise
 match 1:
-    case fx.Node():
+    case export.Dim():
         raise AssertionError
 found = [shrink_group, *f.__annotations__.values(), *Own.__annotations__.values()]
 """)
@@ -130,7 +135,7 @@ def all_metaclasses(kind=type):
 def test_a_class_shows_its_own_annotations():
     """From Python 3.14 on, those of a metaclass would be shown in their place."""
 
-    class Own(torch.fx.Interpreter):
+    class Own(torch.export.ExportedProgram):
         part: int
 
     class Function(torch.autograd.Function):

@@ -216,6 +216,26 @@ CARRIERS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("transform", [fx.vmap, fx.jit])
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: lax.cond(x > 1, fnp.sin, fnp.cos, x),
+        lambda x: lax.while_loop(lambda c: c < 5, lambda c: c * 2, x),
+        lambda x: lax.fori_loop(0, fnp.astype(x, int), lambda i, c: c * 2, x),
+    ],
+)
+def test_an_inlined_program_of_unknown_length_says_what_to_write(transform, program):
+    def run(x):
+        level = Inline()
+        with fx.opened(level):
+            return program(Value(level, x)).value
+
+    with pytest.raises(fx.ConcretizationError, match=r'(?s)is not known; an interpreter.*programs = "whole"'):
+        transform(run)(np.array([1.0, 2.0]) if transform is fx.vmap else 2.0)
+    assert run(2.0) is not None
+
+
 @pytest.mark.parametrize("name", CARRIERS)
 def test_programs_are_taken_as_the_class_says(name):
     function, carrier = CARRIERS[name]

@@ -10,6 +10,7 @@ import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
+from fxgrad import scipy
 from fxgrad.core import same_graphs
 
 pytestmark = pytest.mark.usefixtures("no_heap_of_others")
@@ -133,6 +134,11 @@ WORK = {
     "a branch": lambda x: fx.vmap(fx.grad(lambda c: fx.lax.cond(c > 2, fnp.sin, lambda c: c * x[0], c)))(x),
     "a rule in a loop": lambda x: fx.grad(lambda c: looped(rule, c) + looped(rule, x))(x),
     "callbacks in a loop": lambda x: fx.grad(lambda c: looped(printed, c) + looped(printed, x))(x),
+    "blocks": lambda x: fx.grad(lambda x: fnp.sum(fnp.block([[x, x], [fnp.array([x[0], 1.0]), x[:2], x]])))(x),
+    "prefixes": lambda x: fx.grad(lambda x: fnp.sum(fx.lax.associative_scan(fnp.multiply, x)))(x),
+    "leaves in pairs": lambda x: fx.tree.reduce_associative(lambda a, b: a + b, [x, x, x]),
+    "derivatives that are checked": lambda x: fx.testing.check_grads(fnp.sin, (x,), order=2),
+    "a double integral": lambda x: scipy.integrate.nquad(lambda a, b: a * b * x[0], [(0.0, 1.0), (0.0, x[1])]),
     "an error": lambda x: fx.grad(fx.checkpoint(failing))(x),
     "an error in a stack": lambda x: fx.vmap(fx.grad(fx.jit(failing)))(x[None]),
     "an error of a kernel": lambda x: fx.grad(lambda x: fnp.sum(x + np.ones(7)))(x),

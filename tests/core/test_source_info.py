@@ -332,13 +332,13 @@ def test_a_message_has_its_parts(monkeypatch):
         "  in:  level 1: grad at a.py:3",
         f"  at:  {os.path.relpath(__file__)}:{lineno} in test_a_message_has_its_parts:  {error.site.line}",
         "  try: use w.T",
-        "  see: errors/ShapeError",
+        "  see: errors/ShapeError, or help(fx.ShapeError)",
     ]
 
 
 def test_parts_that_are_not_known_are_left_out():
     error = errors.ShapeError("sizes differ", chain="", site=library("p = s()", "<x>", s=site)["p"])
-    assert str(error) == "sizes differ\n  at:  <x>:1\n  see: errors/ShapeError"
+    assert str(error) == "sizes differ\n  at:  <x>:1\n  see: errors/ShapeError, or help(fx.ShapeError)"
 
 
 @pytest.mark.parametrize("kind", ERRORS)

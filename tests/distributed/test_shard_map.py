@@ -371,3 +371,53 @@ def test_one_process_is_a_mesh():
     for name, (f, in_specs, out_specs, args, whole) in ONE_AXIS.items():
         if name not in ("a copy after the sum meets what differs", "a loop over divided rows", "one part"):
             check_all_ways(name, shard_map(f, mesh, in_specs, out_specs), args, whole)
+
+
+def test_a_mesh_as_jax_makes_it():
+    mesh = fx.make_mesh((1, -1), ("data", "model"))
+    assert mesh == Mesh(None, {"data": 1, "model": 1}) and isinstance(mesh, fx.sharding.Mesh)
+    assert fx.make_mesh((1,), "data", devices=fx.devices("cpu")).axis_names == ("data",)
+    assert fx.P is fx.sharding.PartitionSpec is P and fx.shard_map is shard_map
+    assert [*P("data", None)] == ["data", None] and len(P()) == 0 and P("data")[0] == "data"
+    found = fx.shard_map(lambda x: fx.lax.psum(x.sum(), ("data", "model")), mesh, fx.P("data"), fx.P())(X)
+    np.testing.assert_allclose(found, X.sum())
+    with pytest.raises(
+        ValueError, match=r"axes \{'data': 8\} of 8 devices, and there is 1: one for each process"
+    ) as told:
+        fx.make_mesh((8,), ("data",))
+    assert "mpirun -n 8" in told.value.hint
+    with pytest.raises(ValueError, match="of 2 devices, and there is 1"):
+        fx.make_mesh((1,), ("data",), devices=fx.devices("cpu") * 2)
+    with pytest.raises(ValueError, match="make_mesh: axes"):
+        fx.make_mesh((1,), ("data", "model"))
+    with pytest.raises(TypeError, match="Mesh takes a group of processes") as told:
+        fx.sharding.Mesh(np.array(fx.devices("cpu")), ("data",))
+    assert "fx.make_mesh" in told.value.hint
+
+
+def test_device_put_with_a_sharding():
+    mesh = fx.make_mesh((1,), ("data",))
+    sharding = fx.NamedSharding(mesh, P("data"))
+    assert sharding.shard_shape((4, 3)) == (4, 3) and sharding.is_fully_replicated
+    assert sharding == fx.NamedSharding(mesh, P("data", None)) != fx.NamedSharding(mesh, P())
+    assert len({sharding, fx.NamedSharding(mesh, P("data", None))}) == 1
+    placed = fx.device_put({"w": W, "b": 0.5}, {"w": sharding, "b": fx.NamedSharding(mesh, P())})
+    np.testing.assert_array_equal(placed["w"], W)
+    assert placed["b"].shape == ()
+    gradient = fx.grad(fx.jit(lambda w: (fx.device_put(w, sharding) ** 2).sum()))(W)
+    np.testing.assert_allclose(gradient, 2 * W)
+    with pytest.raises(ValueError, match="has 1 axes, and the spec"):
+        fx.device_put(np.ones(2), fx.NamedSharding(mesh, P(None, "data")))
+    with pytest.raises(NameError, match="no axis 'x'"):
+        fx.NamedSharding(mesh, P("x"))
+
+
+def on_ranks_a_sharding_of_parts_is_refused(world):
+    sharding = fx.NamedSharding(fx.make_mesh((2, -1), ("data", "model")), P("data"))
+    assert (
+        sharding.shard_shape(X.shape) == (X.shape[0] // 2, *X.shape[1:]) and not sharding.is_fully_replicated
+    )
+    with pytest.raises(NotImplementedError, match="divides arrays among processes") as told:
+        fx.device_put(X, sharding)
+    assert "fx.distributed.shard" in told.value.hint
+    np.testing.assert_array_equal(fx.device_put(X, fx.NamedSharding(sharding.mesh, P())), X)

@@ -3,12 +3,13 @@
 import copy
 import pickle
 import sys
+import zipfile
 
 import numpy as np
 import pytest
 
 from tests import cupy_stand_in
-from tests.cupy_stand_in import recording
+from tests.cupy_stand_in import compare, recording
 
 X = np.arange(6.0).reshape(2, 3)
 
@@ -153,3 +154,28 @@ def test_scipys_functions_are_cupyx(stand_in):
     assert cupyx.scipy.linalg.solve_triangular(a, b, lower=True).tolist() == [1, 2]
     assert cupyx.scipy.linalg.lu_solve(cupyx.scipy.linalg.lu_factor(a), b).tolist() == [1, 2]
     assert cupyx.scipy.special.erf(b * 0).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "name, function, told",
+    [
+        ("sum", lambda a, axis=None: a, []),
+        ("sum", lambda a: a, []),
+        ("sum", lambda x: x, ["sum has the parameters (x), CuPy's (a, axis=…, **options=…)"]),
+        ("sum", lambda a, dim=None, /: a, []),  # one of any options
+        ("dot", lambda a, b, out=None: a, []),
+        ("dot", lambda b, a: a, ["dot has the parameters (b, a), CuPy's (a, b, out=…)"]),
+    ],
+)
+def test_parameters_that_are_not_cupys_are_told(tmp_path, name, function, told):
+    with zipfile.ZipFile(tmp_path / "cupy.whl", "w") as wheel:
+        wheel.writestr(
+            "cupy/__init__.py", "from cupy._sums import total as sum\nfrom cupy._core import dot\n"
+        )
+        wheel.writestr("cupy/_sums.py", "def total(a, axis=None, **options): pass")
+        wheel.writestr("cupy/_core.cpython-311.so", b"\x00\x01dot(a, ndarray b, out=None) -> ndarray\x00")
+    wheel = compare.Wheel(tmp_path / "cupy.whl")
+    found = compare.parameters_of(wheel.find("cupy", name)[1])
+    assert list(compare.compare(name, function, found)) == told
+    with pytest.raises(LookupError):
+        wheel.find("cupy", "prod")

@@ -56,6 +56,7 @@ EXCEPTIONS: dict[str, dict[str, int]] = {
     "fxgrad.scipy.sparse": {},
     "fxgrad.scipy.special": {},
     "fxgrad.scipy.stats": {},
+    "fxgrad.sharding": {},
     "fxgrad.testing": {},
     "fxgrad.tree": {},
 }

@@ -40,7 +40,7 @@ def derived(kind):
 def test_every_class_can_be_named_by_users():
     for package in (fx.core, fx.numpy, fxgrad.compat):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if module.name.rpartition(".")[2] in ("errors", "refs", "missing"):
+            if module.name.rpartition(".")[2] in ("errors", "references", "missing"):
                 importlib.import_module(module.name)
     ours = {kind for kind in derived(fx.FxgradError) if kind.__module__.startswith("fxgrad.")}
     assert ours == {*CLASSES.values()}
@@ -68,7 +68,9 @@ def test_a_message_ends_with_the_name_of_a_page(name):
         raise make(CLASSES[name])
     except fx.FxgradError as error:
         last = str(error).splitlines()[-1]
-    assert last == f"  see: {page.relative_to(PAGES.parent).with_suffix('')}"
+    there, called, shown = last.partition(", or help(")
+    assert there == f"  see: {page.relative_to(PAGES.parent).with_suffix('')}"
+    assert called and eval(shown.removesuffix(")"), {"fx": fx, "fxgrad": fx}) is CLASSES[name]
 
 
 def make(kind):
@@ -89,4 +91,15 @@ def test_a_class_of_the_users_own_has_the_page_of_its_base():
     class OurError(fx.ShapeError):
         pass
 
-    assert str(OurError("wrong")).endswith("  see: errors/ShapeError")
+    assert str(OurError("wrong")).endswith("  see: errors/ShapeError, or help(fx.ShapeError)")
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_message_leads_to_the_page(name, monkeypatch):
+    kind = CLASSES[name]
+    if issubclass(kind, fx.FxgradError):
+        page, shown = kind.page().split(", or ")
+        assert (PAGES.parent / f"{page}.md").exists()
+        assert eval(shown, {"fx": fx, "fxgrad": fxgrad, "help": lambda found: found}) is kind
+        monkeypatch.setattr(fxgrad.core.message, "SITE", "https://docs.example/")
+        assert kind.page() == f"https://docs.example/{page}.html"

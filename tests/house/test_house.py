@@ -56,6 +56,8 @@ FLOORS = [
         "missing",
         "per_sample",
     },
+    {"sharding"},
+    {"peers"},  # surfaces over all of these
 ]
 # The kernels stand beside the floors: they know arrays and Graphs only, and the registry, by which they tell a
 # primitive of torch's surface from one of the same name; they are for those who run operations.
@@ -65,13 +67,13 @@ KERNELS_MAY_IMPORT = {
 }  # fmt: skip
 KERNELS_ARE_FOR = {"passes", "ops", "transforms", "control", "profiling"}
 # The public face, which loads every name lazily, and what is written in terms of it: nothing imports these.
-PROGRAMS = {"demo"}
-FACES = {"__init__", "compat"} | PROGRAMS
+PROGRAMS = {"demo", "info"}
+FACES = {"__init__", "__main__", "compat"} | PROGRAMS
 # The same for the rooms of the torch surface, which may import the whole house. Its other modules are torch's own
 # names: faces, which nothing imports but what `_surface` fills, and what has Tensors with all their methods.
 COMPAT_FLOORS = [
     "texts", "errors", "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "distributed", "sparse", "nn",
-    "optim", "amp", "utils", "testing", "cuda", "door", "serialization", "distributions",
+    "optim", "amp", "utils", "testing", "cuda", "door", "serialization", "distributions", "fx",
 ]  # fmt: skip
 COMPAT_FACES = {
     "__config__", "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "fft",
@@ -359,7 +361,17 @@ def test_a_module_is_what_its_name_gives():
 def test_tests_lie_in_the_rooms_of_what_they_test():
     rooms = {path.name for path in PACKAGE.iterdir()}
     folders = {path.parent.name for path in (ROOT / "tests").glob("*/__init__.py")}
-    assert folders - rooms == {"benchmarks", "cupy_stand_in", "gpu", "house", "parity", "samples", "tables"}
+    assert folders - rooms == {
+        "benchmarks",
+        "cupy_stand_in",
+        "gpu",
+        "house",
+        "packages",
+        "parity",
+        "research",
+        "samples",
+        "tables",
+    }
 
 
 def test_every_program_of_the_benchmarks_is_listed():

@@ -39,6 +39,9 @@ PACKAGE = Path(fx.__file__).parent
 MAKERS = {"Cache", "InternedGraphs", "cache", "lru_cache", "WeakKeyDictionary", "WeakValueDictionary"}
 # Every place that remembers, and under what. A new one enters here, and its programs below.
 MEMORIES = {
+    "peers/numpy/imports.py": "whether a file is of the program, by its path",
+    "peers/jax/jitted.py": "programs of `transforms/jit.py` under the other precision",
+    "peers/jax/trees.py": "structures with the keys of dicts in order, by equal ones",
     "compat/_declare/composite.py": "forwards, batches: kinds_of, flags of operands",
     "compat/_core/dtypes.py": "dtypes by name, and by pairs of NumPy's dtypes",
     "compat/_declare/generated.py": "code objects by their text",
@@ -94,6 +97,7 @@ MEMORIES = {
     "transforms/follow/stack.py": "code objects, which are equal only with equal instructions",
     "transforms/jit.py": "programs: key_of, tree_key",
     "compat/texts/__init__.py": "files of the package",
+    "compat/utils/module_tracker.py": "names of modules, while these live",
     "compat/_declare/documentation.py": "the forms of functions",
     "compat/_declare/module_documentation.py": "docstrings by their subject and what is declared of it",
     "compat/_declare/package_documentation.py": "docstrings by their package, subject and what is declared of it",

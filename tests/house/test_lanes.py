@@ -1,12 +1,14 @@
 """What every test is given: its lanes, random numbers from one seed, and garbage that is its own."""
 
 import gc
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import fxgrad.compat as fxt
 from tests import conftest
+from tests.packages.running import LIBRARIES
 
 ROOT = Path(__file__).parent.parent.parent
 PARITY = ROOT / "tests" / "parity"
@@ -27,6 +29,15 @@ def test_the_oracles_that_a_file_needs_are_known(path, needed):
     assert conftest.oracles(path) == needed
 
 
+def test_the_session_of_packages_installs_what_their_programs_need():
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
+    for library in LIBRARIES:
+        programs = library.programs
+        assert len(programs) > 30 and all(program.subject and program.tolerance < 0.1 for program in programs)
+        needed = {package for program in programs for package in program.packages}
+        assert sorted(needed - set(groups[f"{library.name}-packages"])) == []
+
+
 def test_what_is_called_slow_is_there():
     assert sorted(conftest.SLOW) == (ROOT / "tests" / "slow.txt").read_text().splitlines()
     for test in conftest.SLOW:
@@ -42,7 +53,7 @@ def test_random_numbers_do_not_depend_on_what_was_run_before(turn):
 
 def test_the_garbage_collector_does_not_go_through_the_other_tests(request):
     assert gc.isenabled()
-    assert not [found for found in gc.get_objects() if isinstance(found, pytest.Item)]
+    assert not [found for found in gc.get_objects() if issubclass(type(found), pytest.Item)]
     assert request.session.items
 
 

@@ -37,3 +37,22 @@ def test_bounds_that_are_not_known(capsys):
 def test_mistakes_are_told_as_without_a_bar():
     with pytest.raises(fx.StructureError, match="scan: f must return a pair"):
         lax.scan(lambda c, x: c, 0.0, np.ones(3), progress=True)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, fx.jit, fx.grad, lambda f: fx.jit(fx.grad(f))])
+@pytest.mark.parametrize("most", [None, 3, 20])
+def test_a_while_loop_counts_its_steps(transform, most, capsys):
+    """How many there are is known at the last one, or where that is the one that may be taken at most."""
+    if transform not in (fx.jit, fx.grad) and most is None:
+        most = 8  # without it there is no reverse mode under jit
+
+    def grow(x, **options):
+        return lax.while_loop(lambda v: v < 100.0, lambda v: v * 1.5, x, most, **options)
+
+    seen = transform(lambda x: grow(x, progress="grow"))
+    for _ in range(2):
+        assert seen(2.0) == transform(grow)(2.0)
+        shown = capsys.readouterr().err
+        steps = min(10, most or 10)
+        assert f"{steps}/{most}" in shown if most else f"grow: {steps}step" in shown
+    assert seen(200.0) == transform(grow)(200.0)  # no step

@@ -97,19 +97,24 @@ def test_plain_values_are_written_too():
     assert ref[...] == 6.0
 
 
-def test_a_function_of_jit_takes_none_from_outside():
+def test_a_function_of_jit_takes_along_those_of_outside():
     ref = fx.new_ref(0.0)
 
     def body(i, x):
         ref[...] += x
         return x
 
-    for f in (lambda x: body(0, x), lambda x: lax.fori_loop(0, 2, body, x)):
-        with pytest.raises(fx.ImmutableError, match="made outside of jit"):
-            fx.jit(f)(1.0)
-    with pytest.raises(fx.ImmutableError, match="made outside of jit"):
-        lax.fori_loop(0, 2, lambda i, x: fx.jit(body)(i, x), 1.0)
-    assert ref[...] == 0.0
+    fx.jit(lambda x: body(0, x))(1.0)
+    fx.jit(lambda x: lax.fori_loop(0, 2, body, x))(1.0)
+    lax.fori_loop(0, 2, lambda i, x: fx.jit(body)(i, x), 1.0)
+    assert ref[...] == 5.0
+
+
+def test_the_backward_pass_of_a_loop_takes_none_along():
+    keep, ref = fx.custom_vjp(lambda ref, x: x), fx.new_ref(0.0)
+    keep.defvjp(lambda ref, x: (x, ref), lambda ref, ct: (ref.__setitem__(..., ct), (None, ct))[1])
+    with pytest.raises(fx.OuterRefError, match="a loop in Python"):
+        fx.grad(lambda x: lax.fori_loop(0, 2, lambda i, y: keep(ref, 2 * y), x))(1.0)
 
 
 def test_an_error_in_a_body_leaves_the_value():

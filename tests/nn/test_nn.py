@@ -79,3 +79,21 @@ def test_errors():
         nn.dot_product_attention(X, X, X, implementation="cudnn")
     with pytest.raises(AttributeError):
         nn.missing  # noqa: B018
+
+
+def test_the_gradient_of_an_empty_sum_of_exponentials():
+    """No entry of it has a weight; rows beside it and derivatives of every order keep theirs."""
+    rows = np.array([[-np.inf, -np.inf], [0.0, 0.0], [-np.inf, 1.0]])
+
+    def total(x):
+        return fnp.sum(fnp.array([1.0, 2.0, 3.0]) * nn.logsumexp(x, axis=1))
+
+    expected = [[0, 0], [1, 1], [0, 3]]
+    np.testing.assert_array_equal(fx.grad(total)(rows), expected)
+    np.testing.assert_array_equal(fx.jit(fx.grad(total))(rows), expected)
+    np.testing.assert_array_equal(
+        fx.jvp(lambda x: nn.logsumexp(x, axis=1), (rows,), (np.ones((3, 2)),))[1], [0, 1, 1]
+    )
+    second = fx.hessian(nn.logsumexp)
+    np.testing.assert_array_equal(second(rows[0]), np.zeros((2, 2)))
+    np.testing.assert_array_equal(second(rows[1]), [[0.25, -0.25], [-0.25, 0.25]])

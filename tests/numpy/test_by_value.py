@@ -7,6 +7,7 @@ from scipy import special
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
+from tests.versions import with_new_numpy
 from tests.ways import agree, same
 
 RNG = np.random.default_rng(5)
@@ -117,6 +118,7 @@ def test_trimming(x, trim):
     same(seen(lambda x: fnp.trim_zeros(x, trim), x), np.trim_zeros(x, trim))
 
 
+@with_new_numpy
 def test_trimming_of_several_axes():
     x = np.zeros((4, 5))
     x[1:3, 2:4] = [[0, 1], [2, 0]]

@@ -11,6 +11,7 @@ import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.numpy.missing import INPLACE_FUNCTIONS, MISSING_NAMES
 from tests.together import together
+from tests.versions import with_new_numpy
 
 # Names that only some platforms have: long double and its complex numbers by their size.
 BY_SIZE = {"float96", "float128", "complex192", "complex256"}
@@ -75,6 +76,7 @@ def signature_of(function):
         return None
 
 
+@with_new_numpy
 @together("name")
 @pytest.mark.parametrize("name", HERE)
 def test_the_parameters_are_numpys(name):

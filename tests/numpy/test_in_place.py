@@ -157,6 +157,31 @@ def test_arrays_made_inside_can_be_written_into(make):
     agree(program, X)
 
 
+@pytest.mark.parametrize("write_before", [True, False])
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda x: fnp.asarray(x, copy=True),
+        lambda x: fnp.asanyarray(x, copy=True),
+        lambda x: np.reshape(x, (3, 4), copy=True),
+        lambda x: x.reshape(3, 4, copy=True),
+        lambda x: fnp.reshape(x, (12,), copy=True),
+        lambda x: np.meshgrid(x[0], x[1])[0],
+        lambda x: np.meshgrid(x[0], x[1], sparse=True)[1],
+    ],
+)
+def test_a_write_into_a_copy_is_not_seen_by_what_was_copied(copied, write_before):
+    def program(x):
+        x = x * 1
+        if write_before:
+            x[0, 0] = 2.0  # it is a box from here on
+        b = copied(x)
+        b[...] = 9.0
+        return np.concatenate([x.ravel(), b.ravel()])
+
+    agree(program, X)
+
+
 def test_complex_arrays_have_parts_to_write_into():
     def program(x):
         b = np.zeros_like(x, dtype=complex)

@@ -252,6 +252,14 @@ FORMER = {"fix": np.trunc, "row_stack": np.vstack}
 SPACES = {fnp: vars(fnp), np: {**vars(np), **FORMER}}
 
 
+def called(call):
+    """The function, all calls of which run in one test."""
+    return call.partition("(")[0].partition("[")[0]
+
+
+of_each_function = together(call=called)
+
+
 @cache
 def names_in(call):
     return [n.id for n in ast.walk(ast.parse(call)) if isinstance(n, ast.Name)]
@@ -275,6 +283,7 @@ def same(actual, expected, tolerance=1e-13):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
+@of_each_function
 @pytest.mark.parametrize("call", CALLS)
 def test_plain_values_are_numpys(call):
     (ours, names), (theirs, _) = function(call, fnp), function(call, np)
@@ -287,6 +296,7 @@ def test_plain_values_are_numpys(call):
 NOT_SMOOTH = ("nextafter", "spacing", "heaviside", "floor_divide", "astype(x, int)", "float32")
 
 
+@of_each_function
 @pytest.mark.parametrize("call", CALLS)
 def test_traced_values_and_derivatives(call):
     ours, names = function(call, fnp)
@@ -308,6 +318,7 @@ TOLERANCE = {"float32": 2e-5, "complex64": 2e-5, "float16": 5e-3, "bfloat16": 5e
 
 @together("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
+@of_each_function
 @pytest.mark.parametrize("call", CALLS)
 def test_dtypes_and_errors_are_numpys(call, dtype):
     """For every dtype the traced result has NumPy's dtype and value, or an error of the same built-in class.
@@ -346,6 +357,7 @@ SIGNED = """
 """
 
 
+@of_each_function
 @pytest.mark.parametrize("call", [call for call in lines(SIGNED) + CALLS if not call.startswith(UNSIGNED)])
 def test_zeros_have_numpys_sign(call):
     (ours, names), (theirs, _) = function(call, fnp), function(call, np)

@@ -46,8 +46,8 @@ def test_values_are_kept_apart():
 def test_bodies_have_their_own():
     outside = fx.new_ref(0.0)
     for touch in (lambda x: outside[...] + x, lambda x: outside.__setitem__(..., x)):
-        with pytest.raises(fx.ImmutableError, match="made outside of jit"):
-            fx.jit(touch)(1.0)
+        with pytest.raises(fx.ImmutableError, match="made outside of make_graph"):
+            fx.make_graph(touch)(1.0)
 
     def step(carry, row):
         ref = fx.new_ref(carry)
@@ -58,10 +58,52 @@ def test_bodies_have_their_own():
     np.testing.assert_allclose(last, [X[-1].sum(), *X[0, 1:]])
 
 
-def test_traced_values_do_not_outlive_their_level():
+def test_values_do_not_outlive_their_level():
     ref = fx.new_ref(0.0)
-    fx.grad(lambda x: (ref.__setitem__(..., x), x)[1])(1.0)
-    with pytest.raises(fx.EscapedTracerError):
-        ref[...] + 1.0
+    with pytest.raises(fx.ImmutableError, match=r"(?s)made outside of grad.*stop_gradient"):
+        fx.grad(lambda x: (ref.__setitem__(..., x), x)[1])(1.0)
+    with pytest.raises(fx.ImmutableError, match=r"(?s)made outside of vmap.*an argument that vmap maps over"):
+        fx.vmap(lambda x: (ref.__setitem__(..., 1.0), x)[1])(np.ones(2))
+    assert ref[...] == 0.0
     with pytest.raises(fx.DTypeError, match="derivative would be lost"):
         fx.grad(lambda x: (fx.new_ref(0).__setitem__(..., x), x)[1])(1.0)
+
+
+def test_an_argument_of_a_function_ends_with_the_call():
+    kept = []
+    fx.jit(lambda ref: kept.append(ref))(fx.new_ref(1.0))
+    fx.vmap(lambda ref: kept.append(ref))(fx.new_ref(np.ones(2)))
+    for ref in kept:
+        with pytest.raises(fx.ImmutableError, match="the function to which it was given has returned"):
+            ref[...] = 2.0
+
+
+@pytest.mark.parametrize("options", [{"chunk_size": 2}, {"control": "split"}])
+def test_vmap_maps_over_them_part_by_part(options):
+    ref = fx.new_ref(np.zeros(3))
+
+    def f(ref, x):
+        ref[...] = x * x if "chunk_size" in options or x > 1.0 else -x
+        return ref[...] + 1.0
+
+    values = fx.vmap(f, **options)(ref, np.arange(3.0))
+    np.testing.assert_array_equal(ref[...], [0.0, 1.0 if "chunk_size" in options else -1.0, 4.0])
+    np.testing.assert_array_equal(values, ref[...] + 1.0)
+
+
+def test_references_of_observed_functions():
+    ref = fx.new_ref(np.ones(2))
+    with fx.debug_nans():
+        fx.jit(lambda ref: ref.__setitem__(..., 2.0 * ref[...]))(ref)
+    np.testing.assert_array_equal(ref[...], [2.0, 2.0])
+
+
+def test_pullbacks_add_to_those_that_are_given():
+    ref = fx.new_ref(np.ones(2))
+    pull = fx.vjp(lambda x, y: {"z": x * y}, np.array([2.0, 3.0]), np.array([4.0, 5.0]))[1]
+    left = pull.with_refs(ref, None)({"z": np.ones(2)})
+    assert left[0] is None
+    np.testing.assert_array_equal(left[1], [2.0, 3.0])
+    np.testing.assert_array_equal(ref[...], [5.0, 6.0])
+    with pytest.raises(fx.StructureError, match="with_refs"):
+        pull.with_refs(ref)({"z": np.ones(2)})

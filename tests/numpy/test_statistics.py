@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.testing import check_grads, strategies
+from tests.versions import with_new_numpy
 from tests.ways import agree, same, traced
 
 rng = np.random.default_rng(0)
@@ -91,6 +92,7 @@ def test_q_may_have_two_axes_and_be_traced():
     )
 
 
+@with_new_numpy
 @pytest.mark.parametrize("q", [0.3, np.array([0, 0.1, 0.5, 0.9, 1])], ids=["one", "several"])
 def test_weighted_quantiles(q):
     weights = rng.integers(0, 3, HOLES.shape)

@@ -8,6 +8,7 @@ import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
+from tests.versions import with_new_numpy
 from tests.ways import agree, same
 
 X = np.random.default_rng(0).uniform(0.5, 2.0, (3, 4))
@@ -217,6 +218,7 @@ ABSENT |= {
 ABSENT |= {"__buffer__"} & set(dir(np.ndarray))  # from Python 3.12 on
 
 
+@with_new_numpy
 def test_every_public_attribute_of_arrays_is_there():
     in_place = {
         name for name in dir(np.ndarray) if name.startswith("__i") and f"__{name[3:]}" in dir(np.ndarray)

@@ -12,6 +12,7 @@ import pytest
 from fxgrad import ops
 from fxgrad.core.errors import NotDifferentiableError
 from fxgrad.ops import operators
+from fxgrad.transforms.jit import make_graph
 from fxgrad.transforms.jvp import jvp
 from fxgrad.transforms.vjp import grad, vjp
 from fxgrad.transforms.vmap import vmap
@@ -351,3 +352,26 @@ def test_the_safe_norm_has_every_derivative():
 
     for _, derivative in direction(f, ROWS, 2, np.ones((2, 2))):
         assert derivative(0.0) == pytest.approx(9 / 17**1.5, rel=1e-12)
+
+
+STAGED = {
+    "slices": lambda x: ops.getitem(x, index=(slice(1, 3),)) / ops.getitem(x, index=(slice(0, 2),)),
+    "arrays": lambda x: ops.sqrt(ops.getitem(x, np.array([0, 3]), index=(ops.ARRAY,))),
+    "updates": lambda x: ops.update(ops.sqrt(x), 0.0, index=(0,)),
+    "windows": lambda x: ops.sqrt(ops.dynamic_slice(ops.sqrt(x), 1, sizes=(2,))),
+    "window updates": lambda x: ops.sqrt(ops.dynamic_update_slice(ops.exp(x), np.ones(2), 1)),
+}
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_supports_that_depend_on_no_value_are_constants(name):
+    """They are computed while a program is staged, not in every call."""
+
+    def f(x):
+        y = ops.exp(STAGED[name](x))
+        return total(ops.multiply(y, ops.getitem(x, index=(slice(0, y.shape[0]),))))
+
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    staged = make_graph(grad(f))(x)
+    assert not {"not_equal", "logical_or", "convert"} & {e.primitive.name for e in staged.equations}
+    np.testing.assert_allclose(staged(x)[0], grad(f)(x), rtol=1e-14)

@@ -24,7 +24,7 @@ from fxgrad.transforms.vjp import linear_transpose, vjp
 from fxgrad.transforms.vmap import vmap
 from tests.sample import active, close, drawn, function_of
 from tests.samples import SAMPLES
-from tests.together import together
+from tests.together import in_turn, together
 
 BATCH = 2
 
@@ -249,17 +249,18 @@ def test_second_order_in_every_mode(sample):
 
 
 # -- vmap ---------------------------------------------------------------------------------------------------
-def batches(sample, every=True):
-    """(in_axes, operands with a batch axis there, the list of the operands of each entry)."""
+def batches(sample, n=1):
+    """(in_axes, operands with a batch axis there, the list of the operands of each entry): all operands mapped, the
+    last one, and in turn one in n of the other choices."""
     rng, first = drawn(sample)
     draws = [first] + [sample.draw(rng) for _ in range(BATCH - 1)]
     count = len(sample.operands)
     few = [(0,) * count, (None,) * (count - 1) + (-1,)]
-    for in_axes in itertools.product((None, 0, -1), repeat=count) if every else few:
-        if any(a is not None for a in in_axes):
-            columns = [d[0] if a is None else np.stack(d, a) for a, d in zip(in_axes, zip(*draws))]
-            rows = [[draws[0][i] if a is None else draw[i] for i, a in enumerate(in_axes)] for draw in draws]
-            yield in_axes, columns, rows
+    others = [axes for axes in itertools.product((None, 0, -1), repeat=count) if {*axes} != {None}]
+    for in_axes in dict.fromkeys([*few, *in_turn(others, n)]):
+        columns = [d[0] if a is None else np.stack(d, a) for a, d in zip(in_axes, zip(*draws))]
+        rows = [[draws[0][i] if a is None else draw[i] for i, a in enumerate(in_axes)] for draw in draws]
+        yield in_axes, columns, rows
 
 
 @each(lambda s: s.name not in OPAQUE)
@@ -279,10 +280,11 @@ def test_vmap_equals_the_loop(sample):
 
 @each(differentiable)
 def test_vmap_of_derivatives_and_derivatives_of_vmap(sample):
-    """vmap∘jvp, jvp∘vmap, vmap∘vjp and vjp∘vmap against the loop."""
+    """vmap∘jvp, jvp∘vmap, vmap∘vjp and vjp∘vmap against the loop. The test above batches every choice of axes; here
+    one is added to the first two, another one in each run."""
     rng = np.random.default_rng(0)
     positions = active(sample)
-    for in_axes, operands, rows in batches(sample, every=len(sample.operands) <= 2):
+    for in_axes, operands, rows in batches(sample, n=3 ** len(sample.operands) - 1):
         xs = [operands[i] for i in positions]
         fs = [function_of(sample, row) for row in rows]
         y = fs[0][0](*fs[0][1])

@@ -1,7 +1,6 @@
 """fxgrad.nn against jax.nn: values, derivatives of first and second order, batches, masks, attention, signatures."""
 
 import inspect
-import itertools
 
 import numpy
 import pytest
@@ -188,23 +187,27 @@ INITIALIZERS = {
 }
 
 
-@pytest.mark.parametrize(
-    "make, shape, dtype",
-    [
-        (m, s, d)
-        for (m, s), d in zip(itertools.product(INITIALIZERS.values(), SHAPES), itertools.cycle("fdF"))
-    ],
-)
-def test_initial_parameters_are_distributed_as_jaxs(make, shape, dtype):
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("make", INITIALIZERS.values(), ids=INITIALIZERS)
+def test_initial_parameters_are_distributed_as_jaxs(make, shape):
     """Numbers of other generators: means, variances and extremes agree as closely as samples do."""
-    if dtype == "F" and make in (INITIALIZERS["truncated_normal"], INITIALIZERS["uniform"]):
-        dtype = "f"
-    ours = numpy.asarray(make(fxgrad.nn.initializers)(fxgrad.random.key(3), shape, dtype))
-    theirs = numpy.asarray(make(jax.nn.initializers)(jax.random.key(3), shape, dtype))
-    assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
-    spread = theirs.std() or 1.0
-    assert abs(ours.mean() - theirs.mean()) < 0.3 * spread
-    numpy.testing.assert_allclose(ours.std(), theirs.std(), rtol=0.15)
+    is_complex = shape == SHAPES[0] and make not in (
+        INITIALIZERS["truncated_normal"],
+        INITIALIZERS["uniform"],
+    )
+    # JAX compiles a sampler for each shape and dtype, for seconds; that of float32 serves both real dtypes.
+    dtypes, asked = ("F", "F") if is_complex else ("fd", "f")
+    theirs = numpy.asarray(make(jax.nn.initializers)(jax.random.key(3), shape, asked))
+    for dtype in dtypes:
+        ours = numpy.asarray(make(fxgrad.nn.initializers)(fxgrad.random.key(3), shape, dtype))
+        assert ours.dtype == dtype and ours.shape == theirs.shape
+        check_samples(ours, theirs)
+
+
+def check_samples(ours, theirs):
+    rounding = 1e-6  # of numbers that are all the same
+    assert abs(ours.mean() - theirs.mean()) < 0.3 * theirs.std() + rounding
+    numpy.testing.assert_allclose(ours.std(), theirs.std(), rtol=0.15, atol=rounding)
     numpy.testing.assert_allclose(abs(ours).max(), abs(theirs).max(), rtol=0.35)
 
 

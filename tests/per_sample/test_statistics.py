@@ -94,14 +94,15 @@ def test_memory_is_that_of_the_activations():
 
     params = {"w": np.ones((300, 200)), "v": np.ones((200, 300))}
     batch = np.random.default_rng(0).normal(size=(64, 300))
-    fx.per_sample.clipped_sum(loss, 1.0)(params, batch)
-    tracemalloc.start()
-    try:
-        fx.per_sample.clipped_sum(loss, 1.0)(params, batch)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 8 * 64 * 2 * 300 * 200 / 10  # bytes of all gradients
+    peaks = []
+    for _ in range(4):  # the first one compiles, and so may other threads during any of them
+        tracemalloc.start()
+        try:
+            fx.per_sample.clipped_sum(loss, 1.0)(params, batch)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+    assert min(peaks) < 8 * 64 * 2 * 300 * 200 / 10, peaks  # bytes of all gradients
 
 
 @pytest.mark.parametrize("network", ["mlp", "transformer"])

@@ -197,7 +197,9 @@ def by_numbers(name: str, is_complex: bool) -> Callable:
     """The function of arrays that computes with Python's numbers, one at a time."""
     library = cmath if is_complex else math
     function = _FORMULAS.get(name) or getattr(operator, _OPERATORS.get(name, "?"), None)
-    function = function or getattr(library, _MATH.get(name, name))
+    function = function or getattr(library, _MATH.get(name, name), None)
+    if function is None:
+        raise LookupError(f"{name}: {library.__name__} has no such function, so _FORMULAS needs a line")
 
     def reference(*operands: np.ndarray) -> np.ndarray:
         arrays = np.broadcast_arrays(*operands)

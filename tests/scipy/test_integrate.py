@@ -4,7 +4,8 @@ from scipy import integrate as reference
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.scipy import integrate
+from fxgrad.core.errors import UnsupportedError
+from fxgrad.scipy import integrate, interpolate
 from fxgrad.testing import check_grads
 
 R = np.random.default_rng(0)
@@ -128,3 +129,96 @@ def test_solve_ivp_says_what_traced_programs_cannot_do():
         fx.jit(solve)(1.0)
     with pytest.raises(fx.UnsupportedError, match="Radau"):
         fx.jit(lambda k: solve(k, method="Radau"))(1.0)
+
+
+# -- boundary values ------------------------------------------
+NODES = np.linspace(0.0, 1.0, 5)
+
+
+def bratu(strength, x=NODES):
+    """The problem of Bratu: u″ + strength·eᵘ = 0 between cold ends."""
+    return integrate.solve_bvp(
+        lambda x, y: np.stack([y[1], -strength * np.exp(y[0])]),
+        lambda a, b: np.stack([a[0], b[0]]),
+        x,
+        np.zeros((2, len(x))),
+        tol=1e-8,
+    )
+
+
+def central(function, at, step=1e-4):
+    return (function(at + step) - function(at - step)) / (2 * step)
+
+
+def test_solve_bvp_is_scipys_on_plain_values_and_near_it_on_traced_ones():
+    found = bratu(1.0)
+    wanted = reference.solve_bvp(
+        lambda x, y: np.stack([y[1], -np.exp(y[0])]),
+        lambda a, b: np.stack([a[0], b[0]]),
+        NODES,
+        np.zeros((2, 5)),
+        tol=1e-8,
+    )
+    np.testing.assert_array_equal(found.y, wanted.y)
+    x, y, yp, success = fx.jvp(lambda s: (lambda r: (r.x, r.y, r.yp, r.success))(bratu(s)), (1.0,), (1.0,))[0]
+    np.testing.assert_array_equal(x, wanted.x)
+    np.testing.assert_allclose(y, wanted.y, atol=1e-7)
+    np.testing.assert_allclose(yp, wanted.yp, atol=1e-7)
+    assert success
+    between = interpolate.CubicHermiteSpline(x, y, yp, axis=1)(0.123)
+    np.testing.assert_allclose(between, wanted.sol(0.123), atol=1e-7)
+
+
+def test_derivatives_of_boundary_value_problems():
+    def middle(s):
+        return interpolate.CubicHermiteSpline(*(lambda r: (r.x, r.y[0], r.yp[0]))(bratu(s)))(0.4)
+
+    slope = central(middle, 1.0)
+    np.testing.assert_allclose(fx.grad(middle)(1.0), slope, rtol=1e-6)
+    np.testing.assert_allclose(fx.jvp(middle, (1.0,), (1.0,))[1], slope, rtol=1e-6)
+    np.testing.assert_allclose(fx.hessian(middle)(1.0), central(fx.grad(middle), 1.0), rtol=1e-5)
+
+
+def test_the_interval_of_a_boundary_value_problem_can_be_traced():
+    def end(length):
+        return bratu(1.0, NODES * length).y[1, -1]
+
+    np.testing.assert_allclose(fx.grad(end)(1.0), central(end, 1.0), rtol=1e-5)
+
+
+def test_an_unknown_parameter_of_a_boundary_value_problem():
+    """The wave number of a string, whose square is divided by the stiffness."""
+
+    def wave_number(stiffness):
+        guess = np.zeros((2, 5))
+        guess[0, 1], guess[0, 3] = 1, -1
+        return integrate.solve_bvp(
+            lambda x, y, p: np.stack([y[1], -(p[0] ** 2) * y[0] / stiffness]),
+            lambda a, b, p: np.stack([a[0], b[0], a[1] - p[0]]),
+            NODES,
+            guess,
+            p=[6.0],
+            tol=1e-7,
+        ).p[0]
+
+    value, slope = fx.value_and_grad(wave_number)(1.0)
+    np.testing.assert_allclose([value, slope], [2 * np.pi, np.pi], rtol=1e-6)
+
+
+def test_boundary_value_problems_on_a_given_mesh():
+    """Where values are not known the mesh is the one that is given."""
+    fine = np.linspace(0.0, 1.0, 21)
+    solve = lambda s: bratu(s, fine).y[0]  # noqa: E731
+    wanted = [bratu(s, fine).sol(fine)[0] for s in (1.0, 1.3)]
+    np.testing.assert_allclose(fx.jit(solve)(1.0), wanted[0], atol=1e-6)
+    np.testing.assert_allclose(fx.vmap(solve)(np.array([1.0, 1.3])), wanted, atol=1e-6)
+    np.testing.assert_allclose(fx.grad(fx.jit(lambda s: solve(s)[10]))(1.0), 0.159188, atol=2e-5)
+
+
+def test_solve_bvp_refuses_a_singular_term_of_traced_values():
+    with pytest.raises(UnsupportedError, match="singular term"):
+        fx.grad(
+            lambda s: integrate.solve_bvp(
+                lambda x, y: s * y, lambda a, b: np.stack([a[0], b[0]]), NODES, np.zeros((2, 5)), S=np.eye(2)
+            ).y.sum()
+        )(1.0)

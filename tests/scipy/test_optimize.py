@@ -186,6 +186,14 @@ def test_curve_fit(options):
         lambda a: optimize.root_scalar(lambda x: x**3 - a, bracket=(0.0, 9.0), maxiter=2).root,
         lambda a: optimize.minimize(lambda x: ((x - a) ** 4).sum(), np.ones(2), options={"maxiter": 1}).x[0],
         lambda a: optimize.least_squares(lambda x: fnp.exp(x) - a, 9 * np.ones(2), max_nfev=1).x[0],
+        lambda a: optimize.newton(lambda x: x**3 - a, 9.0, maxiter=2, disp=False),
+        lambda a: optimize.newton(lambda x: x**3 - a, 9.0, x1=8.0, maxiter=2, disp=False),
+        lambda a: optimize.root(lambda x: x**2 + a, np.ones(1), method="lm").x[0],
+        lambda a: optimize.curve_fit(
+            lambda x, k: fnp.exp(k * x), np.arange(3.0), a * np.ones(3), 9.0, maxfev=2
+        )[0][0],
+        lambda a: optimize.linprog([1.0], A_ub=[[1.0], [-1.0]], b_ub=[-a, -a], bounds=(None, None)).fun,
+        lambda a: optimize.quadprog([[1.0]], [1.0], A_ub=[[1.0], [-1.0]], b_ub=[-a, -a]).fun,
     ],
 )
 def test_derivatives_of_what_is_no_solution_warn(solve):

@@ -303,6 +303,15 @@ def test_without_a_key_numbers_are_scipys_outside_of_transforms(law, args):
         found = getattr(stats, law)(*args).rvs(**options)
         np.testing.assert_array_equal(found, expected)
         assert np.asarray(found).dtype == np.float64
+        for make in (
+            lambda: 7,
+            lambda: np.int64(7),
+            lambda: np.random.default_rng(7),
+            lambda: np.random.RandomState(7),
+        ):
+            expected = getattr(scipy.stats, law).rvs(*args, **{"size": (), **options}, random_state=make())
+            found = getattr(stats, law)(*args).rvs(**options, random_state=make())
+            np.testing.assert_array_equal(found, expected)
     for transform in (fx.jit, fx.grad, fx.vmap):
         with pytest.raises(TypeError, match=r"which need a key(.|\n)*random_state=fx.random.key"):
             transform(lambda x: getattr(stats, law).rvs(*args) + x.sum())(np.ones(3))
@@ -319,13 +328,15 @@ def test_without_a_key_other_draws_are_of_numpys_generator():
     cov = np.array([[2.0, 0.5], [0.5, 1.0]])
     estimate = stats.gaussian_kde(np.array([[1.0, 2.0, 4.0]]))
     draws = (
-        lambda: Ramp(a=0.0, b=1.0).rvs(size=3),
-        lambda: estimate.resample(4),
-        lambda: stats.multivariate_normal.rvs([1.0, 2.0], cov, size=4),
-        lambda: stats.dirichlet.rvs([1.0, 2.0], size=4),
-        lambda: stats.multivariate_normal.rvs(),
+        lambda key=None: Ramp(a=0.0, b=1.0).rvs(size=3, random_state=key),
+        lambda key=None: estimate.resample(4, seed=key),
+        lambda key=None: stats.multivariate_normal.rvs([1.0, 2.0], cov, size=4, random_state=key),
+        lambda key=None: stats.dirichlet.rvs([1.0, 2.0], size=4, random_state=key),
+        lambda key=None: stats.multivariate_normal.rvs(random_state=key),
     )
     for draw in draws:
+        for make in (lambda: 3, lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)):
+            np.testing.assert_array_equal(draw(make()), draw(make()))
         np.random.seed(0)
         first, second = draw(), draw()
         np.random.seed(0)
@@ -389,7 +400,7 @@ def test_scipys_own_functions_say_what_to_write_instead():
         (fx.jit, scipy.stats.norm.logpdf),
         (fx.grad, lambda x: scipy.stats.multivariate_normal.logpdf(x, np.zeros(3))),
     ):
-        with pytest.raises(TypeError, match=r"test_stats\.py(.|\n)*fxgrad\.scipy\.stats"):
+        with pytest.raises(TypeError, match=r"test_stats\.py(.|\n)*try: fx\.scipy\.stats"):
             transform(function)(np.ones(3))
 
 
@@ -397,4 +408,6 @@ def test_scipys_own_words_are_followed_by_ours():
     """From SciPy 1.18 on, a density estimate refuses what holds traced values before it asks these for numbers."""
     with pytest.raises((TypeError, ValueError)) as raised:
         fx.grad(lambda x: scipy.stats.gaussian_kde(x)(0.0)[0])(np.ones(3))
-    assert "fxgrad.scipy" in "\n".join([str(raised.value), *getattr(raised.value, "__notes__", [])])
+    assert "fx.scipy.stats.gaussian_kde" in "\n".join(
+        [str(raised.value), *getattr(raised.value, "__notes__", [])]
+    )

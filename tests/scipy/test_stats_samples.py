@@ -151,9 +151,10 @@ def test_normal_and_student_vectors():
         normal.logpdf(*flat, allow_singular=True),
         scipy.stats.multivariate_normal.logpdf(*flat, allow_singular=True),
     )
-    for df in (4.0, np.inf):
-        args = (VECTORS, MEAN, COVARIANCE, df)
-        close(stats.multivariate_t.logpdf(*args), scipy.stats.multivariate_t.logpdf(*args))
+    args = (VECTORS, MEAN, COVARIANCE)
+    close(stats.multivariate_t.logpdf(*args, 4.0), scipy.stats.multivariate_t.logpdf(*args, 4.0))
+    # SciPy 1.16's raises a TypeError here.
+    close(stats.multivariate_t.logpdf(*args, np.inf), scipy.stats.multivariate_normal.logpdf(*args))
     for law, args, order in ((normal, (), 2), (stats.multivariate_t, (4.0,), 1)):
 
         def program(x, m, c, *rest, law=law):

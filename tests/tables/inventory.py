@@ -1,5 +1,5 @@
-"""`python -m tests.tables.inventory`: ask torch which modules and names it has, and write down those that the door of
-`fxgrad.compat` lacks, for its `inventory.txt`.
+"""`python -m tests.tables.inventory [torch|jax|autograd]`: ask a library which modules and names it has, and write down
+those that its door lacks, for the door's inventory.
 
 Public modules are listed with all their names, but for private names where the whole module is absent; private modules
 only as paths, with what they have taken from public ones if they are packages. A module that needs a library which is
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -22,8 +23,10 @@ from typing import Any
 
 from fxgrad.compat.door.modules import TORCH
 from fxgrad.doors.inventory import OUTSIDE, Inventory
-from fxgrad.doors.modules import DoorModule, nearest
+from fxgrad.doors.modules import Door, DoorModule, nearest
+from fxgrad.peers.door.modules import DOORS as PEERS
 
+DOORS = {"torch": TORCH, **PEERS}
 FUNCTIONS = (FunctionType, BuiltinFunctionType)
 SCALARS = (bool, int, float, str)
 # Where Python says that a class is, and where it is public.
@@ -31,32 +34,41 @@ PUBLIC = {"_io": "io", "_thread": "threading", "_collections_abc": "collections.
 LETTERS = {"class": "c", "exception": "e", "function": "f", "other": "o"}
 
 
-def list_paths(folder: str, package: str) -> Iterator[str]:
+def list_paths(folder: str, package: str, door: Door) -> Iterator[str]:
     """The modules in a folder, but for programs and for those of which nothing is listed."""
     for module in iter_modules([folder]):
         path = f"{package}.{module.name}"
-        if module.name == "__main__" or nearest(path, TORCH.unlisted) is not None:
+        if module.name == "__main__" or nearest(path, door.unlisted) is not None:
             continue
         yield path
         if module.ispkg:
-            yield from list_paths(os.path.join(folder, module.name), path)
+            yield from list_paths(os.path.join(folder, module.name), path, door)
 
 
-def load_modules() -> dict[str, ModuleType | None]:
-    """Import torch's modules, by path: None for one that needs what is not installed."""
-    import functorch
-    import torch
-
-    loaded: dict[str, ModuleType | None] = {"torch": torch, "functorch": functorch}
+def load_modules(door: Door) -> dict[str, ModuleType | None]:
+    """Import a library's modules, by path: None for one that needs what is not installed."""
+    packages = [import_module(name) for name in door.roots]
+    loaded: dict[str, ModuleType | None] = {package.__name__: package for package in packages}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for package in (torch, functorch):
-            for path in list_paths(package.__path__[0], package.__name__):
+        for package in packages:
+            for path in list_paths(package.__path__[0], package.__name__, door):
                 try:
                     loaded[path] = import_module(path)
                 except Exception:
                     loaded[path] = None
-    return loaded
+    return loaded | redirected_modules(loaded)
+
+
+def redirected_modules(loaded: dict[str, ModuleType | None]) -> dict[str, ModuleType | None]:
+    """The modules that torch has put under a second path, where no file is."""
+    return {
+        path: module
+        for path, module in sorted(sys.modules.items())
+        if path not in loaded
+        and nearest(path, TORCH.unlisted) is None
+        and loaded.get(getattr(module, "__name__", "")) is module
+    }
 
 
 def is_private(path: str) -> bool:
@@ -85,42 +97,42 @@ def kind_of(value: Any) -> str:
     return "function" if isinstance(value, FUNCTIONS) or hasattr(value, "__wrapped__") else "other"
 
 
-def source_of(name: str, value: Any, path: str, loaded: dict[str, ModuleType | None]) -> tuple[str, str]:
+def source_of(
+    name: str, value: Any, path: str, loaded: dict[str, ModuleType | None], door: Door
+) -> tuple[str, str]:
     """The letter of a name's kind, and the path of the module that it is from: its own, if it does not say."""
     if isinstance(value, ModuleType):
         return "m", value.__name__
     kind, home = LETTERS[kind_of(value)], getattr(value, "__module__", None)
     if not isinstance(home, str) or isinstance(value, SCALARS):
         return kind, path
-    if home.partition(".")[0] not in TORCH.roots:
+    if home.partition(".")[0] not in door.roots:
         return kind, PUBLIC.get(home, home) if getattr(value, "__name__", None) == name else path
     there = loaded.get(home)
     known = (
-        there is not None
-        and vars(there).get(name) is value
-        and (not is_private(home) or home in TORCH.layout)
+        there is not None and vars(there).get(name) is value and (not is_private(home) or home in door.layout)
     )
     return kind, home if known else path
 
 
-def compose_inventory(loaded: dict[str, ModuleType | None]) -> str:
-    """Compose the list of what torch has and the door lacks."""
-    kept, TORCH.inventory = TORCH.inventory, Inventory("")
+def compose_inventory(loaded: dict[str, ModuleType | None], door: Door) -> str:
+    """Compose the list of what a library has and its door lacks."""
+    kept, door.inventory = door.inventory, Inventory("")
     tree: dict[str, Any] = {}
     outside: Counter[tuple[str, str, str]] = Counter()
     blocks: dict[str, dict[str, list[str]]] = {}
     try:
         for path, module in sorted(loaded.items()):
-            ours = TORCH.open_module(path, tree)
+            ours = door.open_module(path, tree)
             lacking: dict[str, list[str]] = defaultdict(list)
             for name, value in sorted(list_names(module).items()) if module is not None else ():
                 if ours is not None and has(ours, name):
                     continue
-                if name.startswith("_") and nearest(path, TORCH.absent) is not None:
+                if name.startswith("_") and nearest(path, door.absent) is not None:
                     continue
-                kind, home = source_of(name, value, path, loaded)
-                is_outside = home.partition(".")[0] not in TORCH.roots
-                if (is_outside or value is loaded["torch"]) and path not in TORCH.roots:
+                kind, home = source_of(name, value, path, loaded, door)
+                is_outside = home.partition(".")[0] not in door.roots
+                if (is_outside or value is loaded[door.library]) and path not in door.roots:
                     outside[name, home, kind] += 1
                 elif kind == "m":
                     lacking["m"].append(home if home.rpartition(".")[2] == name else f"{name}={home}")
@@ -133,7 +145,7 @@ def compose_inventory(loaded: dict[str, ModuleType | None]) -> str:
             if lacking or ours is None or is_private(path):
                 blocks[path + " *" * (is_private(path) or module is None)] = lacking
     finally:
-        TORCH.inventory = kept
+        door.inventory = kept
     return "\n".join(write_blocks({OUTSIDE: unite(outside), **blocks})) + "\n"
 
 
@@ -164,12 +176,12 @@ def write_blocks(blocks: dict[str, dict[str, list[str]]]) -> Iterator[str]:
             yield f" {kind} {' '.join(names)}"
 
 
-def list_own_names(loaded: dict[str, ModuleType | None]) -> dict[str, list[str]]:
-    """By path, the names of torch's modules, but for what is of other packages."""
+def list_own_names(loaded: dict[str, ModuleType | None], door: Door) -> dict[str, list[str]]:
+    """By path, the names of a library's modules, but for what is of other packages."""
 
     def is_own(value: Any) -> bool:
         home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        return not isinstance(home, str) or home.partition(".")[0] in TORCH.roots
+        return not isinstance(home, str) or home.partition(".")[0] in door.roots
 
     return {
         path: [name for name, value in list_names(module).items() if is_own(value)] if module else []
@@ -179,14 +191,18 @@ def list_own_names(loaded: dict[str, ModuleType | None]) -> dict[str, list[str]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.tables.inventory", description=__doc__)
-    parser.add_argument("--to", type=Path, default=TORCH.inventory_file, help="write the list there")
-    parser.add_argument("--names", type=Path, help="write all names of torch's modules there, as JSON")
+    parser.add_argument(
+        "library", nargs="?", choices=DOORS, default="torch", help="the library that is asked"
+    )
+    parser.add_argument("--to", type=Path, help="write the list there")
+    parser.add_argument("--names", type=Path, help="write all names of the library's modules there, as JSON")
     options = parser.parse_args()
-    loaded = load_modules()
-    text = compose_inventory(loaded)
-    options.to.write_text(text, encoding="utf-8")
+    door = DOORS[options.library]
+    loaded = load_modules(door)
+    text = compose_inventory(loaded, door)
+    (options.to or door.inventory_file).write_text(text, encoding="utf-8")
     if options.names:
-        options.names.write_text(json.dumps(list_own_names(loaded)))
+        options.names.write_text(json.dumps(list_own_names(loaded, door)))
     print(f"{len(text.splitlines())} lines, {len(text)} characters")
 
 

@@ -134,10 +134,15 @@ def listed(names: Iterable[str]) -> str:
 
 def pages() -> dict[str, str]:
     """The text of every page by its name."""
+    from .features import page_of_features
     from .measurements import page_of_measurements
+    from .numpy_functions import page_of_numpy
+    from .protocols import page_of_protocols
     from .rules import page_of_rules
 
     made = {table.page: page_of_names(table) for table in TABLES}
     made |= {f"{peer}_names": page_of_namespaces(peer) for peer in SPACES}
+    made["features"] = page_of_features()
+    made |= {"numpy": page_of_numpy(), "scipy": page_of_protocols()}
     made |= {"rules": page_of_rules(), "benchmarks": page_of_measurements()}
     return {name: WIDE + text.rstrip("\n") + "\n" for name, text in made.items()}

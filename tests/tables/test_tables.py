@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from tests.tables import answers, namespaces
+from tests.tables import answers, features, namespaces
 from tests.tables.__main__ import COMMAND, DOCS, ROOT
 from tests.tables.documented import VERSIONS
 from tests.tables.pages import SPACES
@@ -58,6 +58,12 @@ def test_every_documented_name_of_torch_has_a_row():
 def test_a_name_of_a_namespace_is_there_or_has_a_reason(peer, space):
     reasons = [name for names in namespaces.reasons(peer)[space].values() for name in names]
     assert sorted(namespaces.missing_names(peer, space)) == sorted(reasons)
+
+
+def test_every_feature_has_a_program_and_an_answer_of_each_library():
+    assert features.answers().keys() == features.every().keys()
+    for name, programs in features.every().items():
+        assert tuple(programs) == features.LIBRARIES and {*features.answers()[name]} == {*features.PEERS}
 
 
 def test_the_pages_are_what_a_run_writes(tmp_path):

@@ -11,6 +11,7 @@ import fxgrad as fx
 import fxgrad.compat as torch
 import fxgrad.numpy as fnp
 from fxgrad import lax, tree
+from tests.together import together
 
 # Functions of two square matrices that hand values on: (x, c) → pytree. c is not differentiated, or closed over.
 FUNCTIONS = {
@@ -250,6 +251,7 @@ def check_apart(use):
             assert all(map(np.array_equal, after, expected)), f"writing into array {i} changes a later call"
 
 
+@together("function")
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("name", USES)
 def test_apart(name, function):
@@ -277,6 +279,7 @@ def ruled_by_itself(g):
     return ruled
 
 
+@together("function")
 @pytest.mark.parametrize("function", ["pair", "rows", "transpose", "constants", "computed"])
 @pytest.mark.parametrize("name", ["vjp", "jvp", "linearize", "vmap", "jit"])
 @pytest.mark.parametrize("wrapper", WRAPPED)
@@ -453,6 +456,7 @@ def overwrite(tensor):
         source(tensor).fill_(77)
 
 
+@together("function")
 @pytest.mark.parametrize("grad", [False, True])
 @pytest.mark.parametrize("function", TENSOR_FUNCTIONS)
 @pytest.mark.parametrize("name", TENSOR_USES)

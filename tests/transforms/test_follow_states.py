@@ -419,41 +419,47 @@ def in_methods(x, y):
 CASES = [(3.0, 2.0), (1.0, 2.0), (2.0, 3.0), (10.0, 1.0), (0.5, 0.5), (-1.0, 4.0), (40.0, 0.3)]
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        *(
-            largest,
-            mapped,
-            reduced,
-            drawn,
-            generated,
-            queued,
-            seeded,
-            listed,
-            aliased,
-            viewed,
-            boxed,
-            nonlocal_number,
-        ),
-        *(guarded, finished, recursive, comprehended, zipped, with_defaults, with_objects, with_own_range),
-        *(written_into, of_roots, of_views, indexed, listed_by_number, bounded, in_expressions),
-        *(
-            over_lists,
-            in_methods,
-            changed_meanwhile,
-            counted,
-            generated_in_loops,
-            within_blocks,
-            with_namespaces,
-        ),
-        *(with_numbers, with_division, with_growth, with_sets, with_slices),
-    ],
-    ids=lambda f: f.__name__,
-)
+FUNCTIONS = [
+    *(
+        largest,
+        mapped,
+        reduced,
+        drawn,
+        generated,
+        queued,
+        seeded,
+        listed,
+        aliased,
+        viewed,
+        boxed,
+        nonlocal_number,
+    ),
+    *(guarded, finished, recursive, comprehended, zipped, with_defaults, with_objects, with_own_range),
+    *(written_into, of_roots, of_views, indexed, listed_by_number, bounded, in_expressions),
+    *(
+        over_lists,
+        in_methods,
+        changed_meanwhile,
+        counted,
+        generated_in_loops,
+        within_blocks,
+        with_namespaces,
+    ),
+    *(with_numbers, with_division, with_growth, with_sets, with_slices),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_states(function: Any, monkeypatch: Any):
     monkeypatch.setattr(program, "FOLLOWED_TURNS", 1)  # loops at once
     check_same(function, *CASES, *CASES[::-1], max_paths=300)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_states_where_the_stack_is_not_read(function: Any, monkeypatch: Any):
+    """As on Pythons whose layout is not known."""
+    monkeypatch.setattr(operands, "IS_READABLE", False)
+    check_same(function, *CASES, max_paths=300)
 
 
 @pytest.mark.skipif(not operands.IS_READABLE, reason="the stack is not read: each way is one of its own")

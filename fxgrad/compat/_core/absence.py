@@ -12,13 +12,13 @@ def make_absent(name: str, reason: str) -> type:
     """Make a class that stands for a name of torch's and raises NotSupportedError, a NotImplementedError, when called.
 
     >>> from fxgrad.compat._core.absence import make_absent
-    >>> tracer = make_absent("torch.fx.Tracer", "programs are not rewritten here")
-    >>> isinstance(3, tracer)
+    >>> program = make_absent("torch.export.Dim", "shapes are numbers here")
+    >>> isinstance(3, program)
     False
-    >>> tracer()
+    >>> program()
     Traceback (most recent call last):
         ...
-    fxgrad.compat.errors.NotSupportedError: torch.fx.Tracer is not there: programs are not rewritten here
+    fxgrad.compat.errors.NotSupportedError: torch.export.Dim is not there: shapes are numbers here
     ...
     """
     return make_absent_class(name, reason, NotSupportedError)

@@ -329,12 +329,12 @@ def cast_number(value: Any, numpy) -> np.ndarray:
 
 
 def type_name(numpy) -> str:
-    """What torch calls the Tensors of a dtype in messages: 'torch.FloatTensor'."""
+    """Torch's name for Tensors of a dtype in messages, such as 'torch.FloatTensor'."""
     return f"torch.{short_name(numpy)}Tensor"
 
 
 def complex_dtype_for(numpy: np.dtype) -> np.dtype:
-    """The complex dtype whose parts have a floating dtype, or the smallest one where there is none."""
+    """The complex dtype whose parts have a floating dtype, or the smallest one if there is none."""
     return np.dtype("c16" if numpy.itemsize == 8 else "c8")
 
 

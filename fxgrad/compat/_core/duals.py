@@ -67,7 +67,7 @@ def ensure_no_dual_level() -> None:
 
 
 class TangentCell:
-    """The cell in a dual's ViewMeta that holds its tangent: a Tensor, or None where there is no tangent and none is to
+    """The cell in a dual's ViewMeta that holds its tangent: a Tensor, or None if there is no tangent and none is to
     be taken from a base."""
 
     __slots__ = ("__weakref__", "level", "tensor")

@@ -62,7 +62,8 @@ def common_device(values: Sequence[Any]) -> Device | None:
 
 
 def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Exception:
-    """Return the error to raise in place of one that was raised inside the operation `name`: that of a hook itself."""
+    """Return the error to raise instead of one raised inside the operation `name`; errors of user code stay as they
+    are."""
     if source_info.is_from_user(error):
         made: Exception = error
     elif isinstance(error, np.exceptions.AxisError):
@@ -170,7 +171,7 @@ def check_result_dtype(operation: str, wanted, have) -> None:
 
 
 def captured_target_error(operation: str, mapped: bool, called: str = "arithmetic") -> TensorError:
-    """Return the error for a Tensor from outside a transform that would be given a value that belongs to it."""
+    """Return the error for assigning a value of a transform to a Tensor from outside of it."""
     if mapped:
         text = (
             f"vmap: inplace {called}(self, *extra_args) is not possible because there exists a Tensor `other` in "

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RunningPass:
-    """What hooks may ask of the backward pass that is running: see `backward.engine.Pass`."""
+    """The interface of the running backward pass to hooks: see `backward.engine.Pass`."""
 
     __slots__ = ()
     notes: dict[Any, Any]  # of hooks that wait for several gradients
@@ -55,7 +55,7 @@ class RemovableHandle:
         self._fx_places = [weakref.ref(place) for place in (hooks_dict, *extra)]
 
     def remove(self) -> None:
-        """Remove the hook; nothing happens where it is gone already."""
+        """Remove the hook, unless it has been removed already."""
         for reference in self._fx_places:
             place = reference()
             if place is not None:

@@ -284,7 +284,7 @@ def write_tangent(target: Tensor, cell: duals.TangentCell | None, node) -> None:
 
 
 def write_value(target: Tensor, result: Tensor, name: str) -> None:
-    """Write the value of a result into the memory of the target, or bind the base to it where there is no memory."""
+    """Write the value of a result into the memory of the target, or bind the base to it if there is no memory."""
     value, memory, meta = result._fx_value, target._fx_value, target._fx_view_meta
     bits = 0 if meta is None else meta.bits
     if bits:

@@ -77,7 +77,7 @@ def contained_array(value) -> np.ndarray | None:
 
 
 def first_entry(value) -> np.ndarray | None:
-    """Return the part of `contained_array` that is one entry of all batches; None where there is none."""
+    """Return the part of `contained_array` that is one entry of all batches; None if there is none."""
     array, levels = contained_array(value), batch_levels(value)
     return None if array is None or 0 in array.shape[: len(levels)] else array[(*(0,) * len(levels), ...)]
 

@@ -60,7 +60,7 @@ def current_modes() -> Modes:
 
 
 def tools_of(modes: Modes | None) -> dict[str, Any]:
-    """Those of the modes, by name, that are handed on to rules and transforms; none where all are as at first."""
+    """The modes that rules and transforms need, by name; an empty dict if all have their defaults."""
     return {} if modes is None else {name: getattr(modes, name) for name in TOOLS}
 
 

@@ -156,7 +156,7 @@ def find_overriders(operands: Iterable[Any]) -> list[Any]:
 
 
 def asks(operands: Iterable[Any]) -> bool:
-    """Whether a function with these operands asks a mode, or one of them, what it does."""
+    """Whether a mode, or the class of an operand, overrides functions called with these operands."""
     modes = CURRENT.get().modes
     if not ((modes is not None and modes.overriding) or find_overriders(operands)):
         return False
@@ -295,9 +295,9 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 # -- attributes ------------------------------------------
 def have_attributes_ask() -> None:
-    """Have the attributes of Tensors ask as functions do: `func` is `Tensor.shape.__get__` then. They do so from the
-    first class or mode on that overrides functions, for it takes time. The properties stay what they are, and get other
-    functions: `Tensor.shape` means the same before and after."""
+    """Let overrides apply to attributes of Tensors, too, with `Tensor.shape.__get__` as `func`. This takes time, and so
+    begins with the first class or mode that overrides functions. The property objects remain, with new functions:
+    `Tensor.shape` is the same before and after."""
     with ASKING_LOCK:
         if "__len__" in ASKING_ATTRIBUTES:
             return
@@ -323,7 +323,7 @@ def make_length(count: Callable[[Any], int]) -> Callable[[Any], int]:
 
 
 def have_attribute_ask(attribute: property) -> None:
-    """Have an attribute ask before it is read, set or deleted."""
+    """Let overrides apply when an attribute is read, set or deleted."""
     get, put, delete, doc = attribute.fget, attribute.fset, attribute.fdel, attribute.__doc__
     read, write, remove = attribute.__get__, attribute.__set__, attribute.__delete__
 
@@ -365,7 +365,7 @@ def dispatch_plainly(
 
 
 def note_subclass(cls: Any, **options: Any) -> None:
-    """Take note of a new class of Tensors."""
+    """Record a new class of Tensors."""
     super(Tensor, cls).__init_subclass__(**options)
     own = getattr(cls.__torch_function__, "__func__", cls.__torch_function__)
     cls._fx_gives_its_class = own is not call_plainly

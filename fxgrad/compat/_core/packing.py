@@ -28,7 +28,7 @@ MODIFIED_MESSAGE = (
 
 
 class PackedValue:
-    """What a hook has made of a saved value, which may have been a number of Python's, and the hook that undoes it."""
+    """A saved value, possibly a Python number, packed by a hook, with the hook that unpacks it."""
 
     __slots__ = ("is_number", "packed", "tape", "unpack_hook")
 
@@ -62,7 +62,7 @@ class PackingHooks:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def pack(self, tensor: Tensor) -> PackedValue:
-        """Have a saved Tensor packed. Nothing that the hook does is recorded, unless it says so.
+        """Pack a saved Tensor. Operations of the hook are not recorded, unless it enables that.
 
         Raises:
             TensorError: the hook modified the Tensor.
@@ -86,7 +86,7 @@ class PackingHooks:
         return is_array(value) or isinstance(value, np.generic)
 
     def pack_node(self, node: Node, tape: TapeInterpreter, operands: Sequence[Any] = ()) -> None:
-        """Have all that a node of a tape saves packed. `operands` are the user's Tensors where they are known."""
+        """Pack all values that a node of a tape saves. `operands` are the user's Tensors where they are known."""
         if node.is_packed:
             return
 

@@ -40,7 +40,7 @@ def common_half_dtype(values: Iterable[Any]) -> Any:
 
 
 def convert_matching(values, have, wanted) -> Any:
-    """Convert those of the values (one or several, None included) that have a dtype to another one."""
+    """Convert the values (one or several, which may be None) of one dtype to another."""
     if isinstance(values, list | tuple):
         return [convert_matching(v, have, wanted) for v in values]
     if values is None or type(values) in SCALARS or value_dtype(values) != have:

@@ -16,7 +16,7 @@ PRIMITIVES: dict[str, Primitive] = {}
 
 
 def declare_primitive(
-    kind: type[Primitive], name: str, *args, computes: str | None = None, **options
+    kind: type[Primitive], name: str, *args, computes: str = "", **options
 ) -> Callable[..., Any]:
     """Declare a primitive of a kind (see `ops.kinds`) and return its binding function. What `computes` names is the
     primitive of `fxgrad.ops` whose values it has, with another derivative."""

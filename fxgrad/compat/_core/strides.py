@@ -196,8 +196,7 @@ def as_strided_kernel(x: np.ndarray, *, shape, strides, shift: int, layout) -> n
 
 
 def as_strided_transpose(ct, x: Aval, **params) -> Any:
-    """Compute the transpose: add up cotangents at the positions from which the entries came, where these are in the
-    operand."""
+    """Add cotangents up at the positions of their entries in the operand; entries from outside it have none."""
     places = strided_positions(x, **params).reshape(-1)
     inside = np.flatnonzero(places >= 0)
     ct = ops.getitem(ops.reshape(ct, shape=places.shape), inside, index=(ops.ARRAY,))

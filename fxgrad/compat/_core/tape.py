@@ -46,7 +46,7 @@ class Node:
     """A recorded operation, which torch calls `grad_fn`.
 
     `order` is its serial number. `rule.pull(ct, *residuals)` gives a cotangent, or None, for every next edge, and
-    `pull_plain` is its faster form for NumPy values, where there is one and the node has no hooks. A next edge is the
+    `pull_plain` is its faster form for NumPy values, if there is one and the node has no hooks. A next edge is the
     Node that made the operand, an `Edge` where that Node has several results, the AccumulateGrad of a leaf, or None
     where no gradient is wanted. `operation` names the node; `code` and `lasti` are the user's line.
     """
@@ -113,12 +113,13 @@ class Node:
         return self.order
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have `fn(grad_inputs, grad_outputs)` called after the Node in backward; a tuple that it returns is used in
-        place of `grad_inputs`."""
+        """Register `fn(grad_inputs, grad_outputs)` to be called after the Node in backward; a tuple that it returns is
+        used in place of `grad_inputs`."""
         return ensure_hooks(self).post_hooks.add(fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have `fn(grad_outputs)` called before the Node in backward; a tuple that it returns takes its place."""
+        """Register `fn(grad_outputs)` to be called before the Node in backward; a tuple that it returns takes its
+        place."""
         return ensure_hooks(self).pre_hooks.add(fn)
 
     if TYPE_CHECKING:  # what `backward.engine` and `backward.saved_tensors` attach
@@ -128,7 +129,7 @@ class Node:
 
     @classmethod
     def attach(cls, **members) -> None:
-        """Give Nodes these methods, which are written in terms of Nodes."""
+        """Add these methods to Nodes."""
         for name, member in members.items():
             setattr(cls, name, member)
 

@@ -212,7 +212,7 @@ class Tensor(SurfaceObject):
 
     @classmethod
     def _fx_attach(cls, **members) -> None:
-        """Give Tensors these members as attributes and methods."""
+        """Add these attributes and methods to Tensors."""
         for name, member in members.items():
             setattr(cls, name, member)
 

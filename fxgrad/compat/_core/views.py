@@ -207,7 +207,7 @@ def set_bits(tensor: Tensor, bits: int, memory) -> None:
 
 
 def carry_bits(tensor: Tensor, stand_in: Tensor) -> Tensor:
-    """Give the Tensor that stands for another inside a transform the bits of that one."""
+    """Copy the bits of a Tensor to the Tensor that represents it inside a transform."""
     if has_bit(tensor) and stand_in is not tensor:
         memory = memory_array(tensor) if is_array(stand_in._fx_value) else None
         stand_in._fx_view_meta = LazyMeta(
@@ -442,7 +442,7 @@ def make_detached(tensor: Tensor, value) -> Tensor:
 
 
 def mark_inference(tensor: Tensor) -> None:
-    """Make an inference Tensor of one that was just made."""
+    """Turn a newly made Tensor into an inference Tensor."""
     tensor._fx_is_inference_tensor = True
     meta = tensor._fx_view_meta
     if meta is None or is_array(tensor._fx_value):
@@ -488,7 +488,7 @@ def is_view(tensor: Tensor) -> bool:
 
 
 def move_to_origin(base: Tensor) -> None:
-    """Move a Tensor to the level at which it was made, away from the one from which its value comes."""
+    """Move a Tensor from the level of its value to the level at which it was made."""
     base._fx_value, base._fx_node, base._fx_tape = to_tracer(base), None, base._fx_origin_tape
     base._fx_history_version += 1
 

@@ -50,9 +50,9 @@ DOUBLE, FLOAT = from_name("float64"), from_name("float32")
 
 
 class Autocast:
-    """What is cast: operands of operations on the CPU, to its one of the `dtypes`, if it is among the devices for which
-    autocast is `enabled`; others can be switched on, and nothing is cast there. With `caching` the casts of weights are
-    kept in `cache`: who takes them again gets the same Tensor, in which gradients meet."""
+    """The state of autocast: the devices for which it is `enabled`, and the dtype of each in `dtypes`. Only operands on
+    the CPU are cast, whatever other devices are enabled. With `caching`, casts of weights are kept in `cache` and
+    reused, so that their gradients accumulate in one Tensor."""
 
     __slots__ = ("cache", "caching", "dtypes", "enabled")
 
@@ -125,14 +125,14 @@ OFF = Autocast(frozenset(), {}, True, {})
 
 
 def is_castable(x: Any) -> bool:
-    """Whether it is a Tensor of numbers of up to single precision on the CPU."""
+    """Whether a value is a CPU Tensor of floating-point numbers of single or half precision."""
     return (
         isinstance(x, Tensor) and x.is_floating_point() and x.dtype is not DOUBLE and x.device.type == "cpu"
     )
 
 
 def is_weight(x: Tensor) -> bool:
-    """Whether it is a leaf in single precision whose gradient is wanted, outside of all transforms."""
+    """Whether a Tensor is a single-precision leaf that requires a gradient, outside of all transforms."""
     return (
         x.dtype is FLOAT
         and x.requires_grad

@@ -30,6 +30,7 @@ from ...extend import (
 )
 from .._core.device_level import run_on_device
 from .._core.dtypes import _default_dtype
+from .._core.layout import copy_in_order
 from .._core.memory import copy_array, copy_rows, is_array, is_writable, memory_owner
 from .._core.tape import no_copy
 
@@ -148,11 +149,13 @@ class Composite(General):
 
     Plain arrays are computed by compiled code, made once for each kind of operands. A function that looks at values, if
     only to refuse some, is `by_value` and runs as it is; so does one with positions or truth values among its operands,
-    unless it is said not to look at them (`by_value` False).
+    unless it is said not to look at them (`by_value` False) and no number of Python's is among them.
     """
 
     by_value: bool | None = None
     shares = False  # memory: its results are views
+    in_single = True  # half precision is computed in single precision
+    order: Any = None  # (operands) → the axes of the result as they lie in memory; None: row-major
     pattern: tuple = ()  # of the operands that are given: see `Operation.primitive_for`
     formula_from = 0
 
@@ -207,16 +210,14 @@ class Composite(General):
             def run_uncompiled(*given) -> list[Any]:
                 return list(function(*given)) if multiple else [function(*given)]
 
-            code = (
-                None
-                if self.by_value
-                else try_compile(run_uncompiled, values, self.name, self.by_value is False)
-            )
+            # A number may be out of a dtype's range, which the function looks at as it is written.
+            allow_positions = self.by_value is False and not any([type(v) in SCALARS for v in values])
+            code = None if self.by_value else try_compile(run_uncompiled, values, self.name, allow_positions)
             found = run_uncompiled if code is None else code
             if multiple:
                 found = found if self.shares else copy_shared_results(found)
             elif not self.shares and (code is None or may_reorder(code)):
-                found = force_row_order(found)
+                found = force_order(found, self.order)
             self.forward_cache[key] = found
         return found
 
@@ -277,14 +278,14 @@ class Composite(General):
         )
 
     def keep_results(self) -> None:
-        """Let nodes keep results, where the function's own derivative reads them, and not what they were made of."""
+        """Let nodes keep results that the derivative reads, instead of the values from which they were computed."""
         if self.tangent_rule == self.jvp_rule:
             self.forward_mode = self.run_forward_mode
 
 
 class PrivateComposite(Composite):
-    """A Composite whose nodes keep copies of the operands that they read, which may be modified afterwards, as may the
-    results: torch's nodes keep neither, but what it makes on the way. Copies cost little beside what it computes."""
+    """A Composite whose nodes keep copies of the operands that they read, so that operands and results may be modified
+    afterwards, as in torch, whose nodes keep intermediate values. Copies cost little compared with the operation."""
 
     def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
         return copy_saved_operands(*super().vjp(apply, values, needed, params, snapshot))
@@ -294,6 +295,18 @@ class PrivateComposite(Composite):
         if self.multiple_results or not needs_gradient(next_edges):
             return super().plan_for(values, next_edges, params)
         return PrivatePlan(self.forward(values, params), partial(self.pullback_for, params=params))
+
+
+class DepthwiseComposite(Composite):
+    """The Composite of a convolution. Where it reads each channel alone, images that have their channels last in memory
+    give such images, as in torch; other kinds give rows, from which the next layers read faster."""
+
+    @staticmethod
+    def order(values: Sequence[Any]) -> tuple[int, ...] | None:
+        x, w = values[:2]
+        axes = (0, *range(2, x.ndim), 1)
+        alone = x.ndim > 3 and w.ndim == x.ndim and w.shape[1] == 1 and w.shape[0] == x.shape[1] > 1
+        return axes if alone and not x.flags.c_contiguous and x.transpose(axes).flags.c_contiguous else None
 
 
 def result_list(results, multiple: bool) -> list[Any]:
@@ -390,18 +403,35 @@ def may_reorder(code: Callable[..., Any]) -> bool:
     return not equations or any(not isinstance(e.primitive, Elementwise) for e in equations)
 
 
-def force_row_order(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """Wrap a function so that its result is row-major, as torch's results are, and has memory of its own, which may be
-    written into."""
+def force_order(
+    function: Callable[..., list[Any]], order: Callable[[Sequence[Any]], Any] | None
+) -> Callable[..., list[Any]]:
+    """Wrap a function so that its result is row-major, as torch's results are, or has another `order`, and has memory
+    of its own, which may be written into."""
 
-    def compute_in_rows(*values) -> list[Any]:
+    def compute_in_order(*values) -> list[Any]:
         (y,) = function(*values)
         if isinstance(y, Tracer):
             return [y]
-        return [copy_if_shared(y, values) if y.flags.c_contiguous and is_writable(y) else copy_rows(y)]
+        axes = None if order is None else order(values)
+        fits = (y if axes is None else y.transpose(axes)).flags.c_contiguous
+        return [copy_if_shared(y, values) if fits and is_writable(y) else copy_in_order(y, axes)]
 
-    compute_in_rows.code, compute_in_rows.wrap = function, force_row_order  # type: ignore[attr-defined]
-    return compute_in_rows
+    compute_in_order.code, compute_in_order.wrap = function, partial(force_order, order=order)  # type: ignore[attr-defined]
+    return compute_in_order
+
+
+def prefer(direct: Callable[..., Any] | None, general: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """Return the function that computes directly, where that is possible and gives something, or else generally."""
+    if direct is None:
+        return general
+
+    def compute(*values) -> list[Any]:
+        results = direct(*values)
+        return general(*values) if results is None else results
+
+    vars(compute).update(vars(general))  # what is observed is the general way
+    return compute
 
 
 def copy_shared_results(function: Callable[..., list[Any]]) -> Callable[..., list[Any]]:

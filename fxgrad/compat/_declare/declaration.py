@@ -29,11 +29,19 @@ from .composite import Composite, PrivateComposite
 HALF = np.dtype("f2")
 REALS = {np.dtype("f4"), np.dtype("f8"), HALF}
 FLOATS = REALS | {np.dtype("c8"), np.dtype("c16")}
+INTEGERS = {np.dtype(code) for code in ("?", "u1", "i1", "i2", "i4", "i8")}
+# NumPy's functions that torch's are on integers too: they wrap around, and keep the dtype or say whether.
+OF_INTEGERS = {
+    *(np.add, np.subtract, np.multiply, np.negative, np.maximum, np.minimum),
+    *(np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal),
+    *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
+    *(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Declaration:
-    """What the author of an operation says of it.
+    """The declaration of an operation by its author.
 
     Args:
         function: what it computes.
@@ -137,9 +145,19 @@ class Declaration:
 
     @cached_property
     def dtypes(self) -> set[np.dtype]:
-        """The dtypes for which it is its primitive."""
+        """The floating dtypes for which it is its primitive."""
         dtypes = FLOATS if self.complex else REALS
-        return dtypes if self.primitive is None or rounds_once(self.primitive.primitive) else dtypes - {HALF}
+        if self.primitive is None:
+            return dtypes
+        primitive = self.primitive.primitive
+        rounded = dtypes if rounds_once(primitive) else dtypes - {HALF}
+        return {d for d in rounded if exists_for(primitive.kernel, d)}
+
+    @cached_property
+    def integers(self) -> set[np.dtype]:
+        """The dtypes of integers and truth values for which it is the kernel of its primitive."""
+        kernel = None if self.primitive is None else self.primitive.primitive.kernel
+        return {d for d in INTEGERS if exists_for(kernel, d)} if kernel in OF_INTEGERS else set()
 
     @cached_property
     def differentiable(self) -> bool:
@@ -154,7 +172,14 @@ class Declaration:
     @cached_property
     def computes_in_single(self) -> bool:
         """Whether half precision is computed in single precision."""
-        return not (self.own_precision or self.view or self.composite is not Composite)
+        return self.composite.in_single and not (self.own_precision or self.view)
+
+
+def exists_for(kernel: Any, dtype: np.dtype) -> bool:
+    """Whether a kernel computes on a dtype: those of NumPy have a list."""
+    return type(kernel) is not np.ufunc or f"{dtype.char * kernel.nin}->" in [
+        t[: kernel.nin + 2] for t in kernel.types
+    ]
 
 
 def rounds_once(primitive: Any) -> bool:

@@ -192,7 +192,7 @@ def list_forms(subject: Any) -> list[str]:
 
 
 def describe_forms(subject: Any) -> str:
-    """Say under what names a function is found, if there are several."""
+    """List the names of a function, if there are several."""
     found = list_forms(subject)
     name = getattr(subject, "__name__", "")
     has_inplace = f"{name}_" in SPACES["method"] and not name.endswith("_")
@@ -260,7 +260,7 @@ def describe_result(op: Any, parameters: Iterable[Parameter]) -> str:
 
 
 def describe_derivatives(op: Any, returns: str, said: bool) -> list[str]:
-    """Say whether derivatives flow through an operation that returns this; `said` if the entry has more of it."""
+    """State whether derivatives flow through an operation that returns this; `said`: the entry says more about it."""
     discrete = re.search(r"\b(dtype|of) (bool|int64)\b", returns) and "tuple" not in returns
     all_constant = len(op.constant) == len(getattr(op.results, "_fields", [None]))
     if not op.differentiable or op.promote == "comparison" or discrete or all_constant:

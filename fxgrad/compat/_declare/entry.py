@@ -4,25 +4,35 @@ fast path without a further call. The source is written and compiled at the firs
 
 from __future__ import annotations
 
-import linecache
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
 from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
 
-from ...extend import SCALARS
+from ...extend import SCALARS, source_info
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.inplace import apply_inplace
 from .._core.overriding import NOT_OVERRIDDEN, ORDINARY_CLASSES, call_override, find_overriders
 from .._core.tensor import TENSOR_CLASSES, Tensor
 from ..errors import ArgumentError
-from .entrance import NUMPY_NAMES, SEQUENCES, UNSET, are_ordinary, current, leave_torch, public_place
+from .entrance import (
+    NUMPY_NAMES,
+    SEQUENCES,
+    UNSET,
+    are_ordinary,
+    current,
+    is_written_in_python,
+    leave_torch,
+    missing_error,
+    public_place,
+    take_renamed,
+    with_late_defaults,
+)
 from .fast_path import format_fast_path, format_inplace_path, format_path
-from .generated import compile_text, indent_text
+from .generated import define_late, indent_text
 from .late_text import complete_late
-from .signatures import OUT, LateSignature
+from .signatures import OUT, LateSignature, Parameters
 
 # Where operands of another class may say what is done: see `_core.overriding`.
 ORDINARY_TEXT = "{} and (context.modes is None or not context.modes.overriding)"
@@ -72,11 +82,11 @@ def format_preparation(op, namespace: dict[str, Any]) -> str:
     for other, name in NUMPY_NAMES.items():
         if f"default_{name}" in namespace:
             text += f"if {other} is not UNSET:\n"
-            text += f"    {name} = take_renamed(op, {name!r}, {name}, default_{name}, {other})\n"
+            text += f"    {name} = take_renamed(op.name, {name!r}, {name}, default_{name}, {other})\n"
     required = [p.name for p in op.parameters if namespace.get(f"default_{p.name}") is UNSET]
     if required:
         text += f"if {' or '.join(f'{name} is UNSET' for name in required)}:\n"
-        text += f"    raise missing_error(op, {', '.join(f'{name}={name}' for name in required)})\n"
+        text += f"    raise missing_error(op.name, {', '.join(f'{name}={name}' for name in required)})\n"
     for p in op.parameters if op.arguments is None else ():
         if p.name not in op.names and type(p.default) in (int, float):
             text += f"if {p.name} is not default_{p.name} and type({p.name}) in TENSOR_CLASSES:\n"
@@ -116,19 +126,17 @@ def format_override(op, out: bool, namespace: dict[str, Any]) -> str:
     return ASK_TEXT.format(is_ordinary, ask)
 
 
-def call_declared_override(made: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call what operands have in the place of a declared operation, with the keywords that were given."""
-    if kwargs:
+def call_declared_override(made: FunctionType, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call what operands have in the place of a declared operation, with the keywords that were given, and the operands
+    of einsum one by one."""
+    if made.__name__ == "einsum" and len(args) == 2 and isinstance(args[1], list | tuple):
+        args = (args[0], *args[1])
+    if is_written_in_python(made):
+        kwargs = {n: x for n, x in kwargs.items() if x is not UNSET}
+    elif kwargs:
         defaults = {"out": None} | {p.name: p.default for p in made.operation.parameters}  # type: ignore[attr-defined]
         kwargs = {n: x for n, x in kwargs.items() if x is not defaults[n] and x is not UNSET}
     return call_override(made, args, kwargs)
-
-
-def take_renamed(op, name: str, given, default, value) -> Any:
-    """Return the value of a parameter that was given under NumPy's name."""
-    if given is not default:
-        raise TypeError(f"{op.name}() got multiple values for argument {name!r}")
-    return value
 
 
 def wanted_number(op, name: str) -> str:
@@ -148,16 +156,6 @@ def take_number(op, name: str, given: Tensor) -> Any:
             hint="a Tensor of one such number that does not require a gradient would do",
         )
     return given.item()
-
-
-def missing_error(op, **given) -> TypeError:
-    """Return the error for required arguments that are not given, in Python's words."""
-    names = [repr(name) for name, value in given.items() if value is UNSET]
-    count = len(names)
-    if count > 1:
-        names[-2:] = [f"{names[-2]}{',' * (count > 2)} and {names[-1]}"]
-    plural = "s" * (count > 1)
-    return TypeError(f"{op.name}() missing {count} required positional argument{plural}: {', '.join(names)}")
 
 
 def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[Any, ...]:
@@ -184,7 +182,7 @@ def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple
         f"This overload of {op.name} is deprecated:\nConsider using the following signature instead:\n"
         f"\t{op.name}({signature})",
         UserWarning,
-        stacklevel=3,
+        stacklevel=source_info.user_stacklevel(),
     )
     return (*operands, *numbers, *keywords[len(numbers) :])
 
@@ -206,7 +204,7 @@ def make_user_function(op, spaces: str, out: bool) -> Callable[..., Any]:
         body += f"return op({call}{', out' if out else ''})\n"
         return signature, reword_errors(body, given)
 
-    made = make_entry_point(op, op.name, spaces, write, EntrySignature(op, out))
+    made = make_entry_point(op, op.name, spaces, parameters_of(op, out), write, EntrySignature(op, out))
     made.__doc__ = op.function.__doc__
     complete_late(made)
     return made
@@ -229,7 +227,8 @@ def inplace_method(function) -> Callable[..., Any]:
         body += format_override(op, False, namespace)
         return signature, f"{body}return apply_inplace(op, {call})\n"
 
-    made = make_entry_point(op, op.name + "_", "method", write, EntrySignature(op, False))
+    parameters = parameters_of(op, False)
+    made = make_entry_point(op, op.name + "_", "method", parameters, write, EntrySignature(op, False))
     made.in_place_of = function  # type: ignore[attr-defined]
     complete_late(made)
     return made
@@ -267,7 +266,7 @@ def make_operator(
         body += "if not isinstance(other, operands):\n    return NotImplemented\n"
         return ["self", "other"], f"{body}return {call}\n"
 
-    return make_entry_point(op, name, "method", write, OPERATOR)
+    return make_entry_point(op, name, "method", Parameters(("self", "other")), write, OPERATOR)
 
 
 def reword_errors(body: str, given: Sequence[str]) -> str:
@@ -293,80 +292,44 @@ def make_entry_point(
     op,
     name: str,
     spaces: str,
+    parameters: Parameters,
     write: Callable[[dict[str, Any]], tuple[list[str], str]],
     signature: Signature,
 ) -> Callable[..., Any]:
     """Make a function that is an entry point of the library: see `interpreter.api_boundary`, which would cost a call.
     `write(namespace)` returns its parameters and its statements when it is called for the first time."""
-    namespace: dict[str, Any] = {}
-    module, place = public_place(spaces.split(), name)
-    filename = f"<{module}.{place}>"
-    made = namespace["made"] = FunctionType(COMPLETE_AND_CALL.replace(co_filename=filename), namespace, name)
-    complete = namespace["complete"] = partial(complete_entry_point, op, made, write)
-    linecache.cache[filename] = 1, None, EntryLines(name, complete), filename  # type: ignore[assignment]
-    made.__module__, made.__qualname__ = module, place
+
+    def write_whole(made: FunctionType) -> str:
+        namespace = made.__globals__
+        namespace |= COMMON | {"op": op}
+        signature, body = write(namespace)
+        text = f"def made({', '.join(signature)}):\n    context = current()\n    try:\n{indent_text(body, 8)}"
+        text += "    except BaseException as error:\n        leave(error, context)\n"
+        if "late" not in namespace:
+            return text + "        raise\n"
+        condition, ask = namespace.pop("late")
+        text += f"        if not (isinstance(error, Exception) and {condition}):\n            raise\n"
+        return text + f"    return {ask}\n"
+
+    made = define_late(name, public_place(spaces.split(), name), parameters, {}, write_whole)
     made.operation = op  # type: ignore[attr-defined]
     made.__signature__ = signature  # type: ignore[attr-defined]
     return made
 
 
-class EntryLines(Sequence[str]):
-    """The source of an entry point for `linecache`: tracebacks, debuggers and `inspect` show it. It is written, if the
-    function has not been called yet, when somebody reads it."""
-
-    def __init__(self, name: str, complete: Callable[[], str]):
-        self.name, self.complete = name, complete
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The lines, with the name that users know the function by."""
-        return self.complete().replace("def made(", f"def {self.name}(", 1).splitlines(True)
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.lines[index]
-
-
-def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list[str], str]]) -> str:
-    """Give an entry point its code, and return its source."""
-    namespace, name = COMMON | {"op": op}, made.__name__
-    signature, body = write(namespace)
-    text = f"def made({', '.join(signature)}):\n    context = current()\n    try:\n{indent_text(body, 8)}"
-    text += "    except BaseException as error:\n        leave(error, context)\n"
-    if "late" in namespace:
-        condition, ask = namespace.pop("late")
-        text += f"        if not (isinstance(error, Exception) and {condition}):\n            raise\n    return {ask}\n"
-    else:
-        text += "        raise\n"
-    exec(compile_text(text), namespace)
-    complete = namespace.pop("made")
-    names = {"co_name": name, "co_qualname": name, "co_filename": made.__code__.co_filename}
-    made.__globals__.update(
-        {key: value for key, value in namespace.items() if key not in ("made", "complete")}
+def parameters_of(op, out: bool) -> Parameters:
+    """The parameters of the function of an operation before its first call."""
+    own = with_late_defaults(Parameters.of(op.arguments or op.function))
+    more = ("out",) * out
+    return own._replace(
+        keywords=own.keywords + more, keyword_defaults=(own.keyword_defaults or {}) | dict.fromkeys(more)
     )
-    made.__defaults__, made.__kwdefaults__ = complete.__defaults__, complete.__kwdefaults__
-    made.__code__ = complete.__code__.replace(**names)  # at last: other threads may call it meanwhile
-    return text
 
 
 def is_entry_point(function) -> bool:
     """Whether a function was made by `make_entry_point`."""
     return hasattr(function, "operation") and function.__code__.co_filename.startswith("<fxgrad")
 
-
-# The code of an entry point before its first call, which may raise what is wrong with the operands.
-COMPLETE_AND_CALL = compile_text("""\
-def made(*args, **kwargs):
-    complete()
-    context = current()
-    try:
-        return made(*args, **kwargs)
-    except BaseException as error:
-        leave(error, context)
-        raise
-""").co_consts[0]
 
 # What the text of every entry point refers to.
 COMMON: dict[str, Any] = {

@@ -1,6 +1,6 @@
 """Fast paths: statements of entry points that pass plain operands directly to the kernel of a primitive.
 
-Arrays of one floating dtype outside all transforms need no decisions: kernel, rule, node, Tensor. Any call on this path
+Arrays of one dtype outside all transforms need no decisions: kernel, rule, node, Tensor. Any call on this path
 would cost as much as a small kernel, so these steps are inlined as text into the entry points.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import ERROR_STATE, EXACT, IGNORE, Cache, Elementwise, key_of, source_info
+from ...extend import ERROR_STATE, EXACT, IGNORE, Cache, Elementwise, dot, key_of, source_info
 from .._core import views
 from .._core.memory import VERSIONS
 from .._core.tape import Node, next_serial, no_copy
@@ -36,8 +36,12 @@ SECOND_TEXT = """\
 {1}_edge, {1}_code = None, 0
 {gate}
 elif type({1}) in NUMBERS{exact}:
-    {1}_value, {1}_code, plain = {1}, NUMBERS[type({1})], True
+    {1}_value, {1}_code, plain = {1}, NUMBERS[type({1})], {fits}
 """
+# Of integers only those are computed beside numbers that hold every int of eight bytes.
+FITS_TEXT = (
+    "{0}_value.dtype in FLOATS or ({0}_value.dtype is WHOLE and type({1}) is int and -LIMIT <= {1} < LIMIT)"
+)
 COMPUTE_TEXT = """\
 silence = set_errors(IGNORE)
 try:
@@ -151,6 +155,7 @@ WRAPPING = {np.add, np.subtract, np.multiply}  # of integers, as torch's do
 NAMES: dict[str, Any] = GATE_NAMES | {
     "HALF": np.dtype("f2"),
     "IGNORE": IGNORE,
+    "LIMIT": 1 << 63,
     "NO_PARAMS": {},
     "Node": Node,
     "Site": source_info.Site,
@@ -232,7 +237,7 @@ def format_path(
     """Return the statements for operands of these names. `swapped`: they are the primitive's in the other order.
     `product`: it is that of two matrices, if they have fitting shapes."""
     primitive = op.primitive.primitive
-    kernel = np.ndarray.dot if product else primitive.kernel
+    kernel = dot if product else primitive.kernel
     namespace |= NAMES | {"FLOATS": op.dtypes, "kernel": kernel, "vjp": primitive.vjp}
     is_elementwise = isinstance(primitive, Elementwise) and type(primitive).vjp is Elementwise.vjp
     if is_elementwise:
@@ -243,7 +248,9 @@ def format_path(
     values, edges = (", ".join(f"{name}_{part}" for name in ordered) for part in ("value", "edge"))
     unrecorded = " and ".join(f"{name}_edge is None" for name in names)
     first, *rest = names
-    more = f" and {first}_value.dtype in FLOATS"
+    integers = set() if product else op.integers
+    namespace["DTYPES"] = op.dtypes | integers
+    more = f" and {first}_value.dtype in DTYPES"
     text = format_gate(first, before=f"{PLAIN_CONTEXT}{unset} and ", more=more) + "\n"
     codes = ""
     for second in rest:
@@ -251,7 +258,8 @@ def format_path(
         guard += f" and {first}_value.shape[1] == {second}_value.shape[0]"
         same = f" and {first}_value.dtype is {second}_value.dtype{guard * product}"
         exact = f" and {first}_value.dtype is not HALF" * op.exact_numbers
-        given = SECOND_TEXT.format(first, second, gate=format_gate(second, more=same), exact=exact)
+        fits = FITS_TEXT.format(first, second) if integers else "True"
+        given = SECOND_TEXT.format(first, second, gate=format_gate(second, more=same), exact=exact, fits=fits)
         text += f"if plain:\n{indent_text(given, 4)}"
         codes = CODES_TEXT.format(first, second, first=ordered[0], second=ordered[1])
     find = FIND_RULE_TEXT if is_elementwise else ASK_RULE_TEXT

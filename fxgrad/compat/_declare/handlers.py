@@ -63,12 +63,12 @@ def handle_call(
 ) -> Recorded:
     """Have an operation on operands handled, by the last of the handlers first, and recorded by a tape; `recorded` are
     the arguments of `tape.record`, `target` is the operand that is modified or None."""
-    call = OperationCall(operands, target is not None, tape, recorded)
+    return proceed(handlers, OperationCall(operands, target is not None, tape, recorded))
 
-    def proceed_from(count: int) -> Recorded:
-        return handlers[count - 1].handle(call, partial(proceed_from, count - 1)) if count else call.record()
 
-    return proceed_from(len(handlers))
+def proceed(handlers: Sequence[OperationHandler], call: OperationCall) -> Recorded:
+    """Have the last of the handlers handle a call, which the others then do; without handlers it is recorded."""
+    return handlers[-1].handle(call, partial(proceed, handlers[:-1], call)) if handlers else call.record()
 
 
 class KnownResult:

@@ -26,7 +26,7 @@ class LateText(str):
 
     @property
     def declared(self) -> str:
-        """What the declaration says."""
+        """The text in the declaration."""
         return str.__str__(self)
 
     def __reduce__(self) -> Any:
@@ -34,7 +34,7 @@ class LateText(str):
 
 
 def complete_late(subject: Any, writer: Callable[[Any, str], str] | None = None) -> None:
-    """Have the docstring of a function completed when it is read: by `writer`, or by that of all declarations."""
+    """Complete the docstring of a function when it is read: by `writer`, or by that of all declarations."""
     declared = subject.__doc__
     if type(declared) is not LateText:
         subject.__doc__ = text = LateText(declared or "")

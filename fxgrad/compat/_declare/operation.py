@@ -63,9 +63,9 @@ MIXING_OPERATIONS = {"index", "index_put", "to_copy"}  # whose operands may be o
 
 
 class Outcome(NamedTuple):
-    """What a call has computed: the value of the result, or those of several, and the Node that records it on a tape,
-    if one does. `first` is the first Tensor among the operands, and `complete` gives the Tensors of the results what
-    those of the operands have beside a value: a class, a tangent, a mark."""
+    """The outcome of a call: the value of the result, or several values, and the Node that records it on a tape, if
+    any. `first` is the first Tensor among the operands; `complete` gives the result Tensors what those of the operands
+    have besides a value: a class, a tangent, a mark."""
 
     tape: TapeInterpreter
     first: Tensor | None
@@ -148,7 +148,7 @@ class Operation(Declaration):
         return self.results(results) if self.results in (tuple, list) else self.results(*results)
 
     def run_plan(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Outcome | None:
-        """Compute on plain operands (see `gate`) by the plan for such. Return None where there is more to decide."""
+        """Compute on plain operands (see `gate`) by the plan for such. Return None if there is more to decide."""
         pattern, flat = self.arrange(operands) if self.has_sequences else ((), operands)
         found = read_operands(flat, self.differentiable)
         if found is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import aval_of
+from ...extend import aval_of, source_info
 from .._core import duals, inference
 from .._core.error_messages import check_result_dtype
 from .._core.inplace import assign
@@ -100,7 +100,7 @@ def write_out_result(name: str, value, node, out, operands: Sequence[Any] = ()) 
                 "and in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
                 "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=source_info.user_stacklevel(),
             )
         out._fx_value = np.empty(wanted, out._fx_value.dtype)
     if is_array(out._fx_value):

@@ -14,12 +14,12 @@ from .late_text import complete_late
 
 
 def complete_by_package(subject: Any, package: str) -> None:
-    """Have the docstring of a function or class completed by the entry of a package when it is read."""
+    """Complete the docstring of a function or class from the entry of a package when it is read."""
     complete_late(subject, partial(write_docstring, package))
 
 
 def complete_module(names: dict[str, Any], package: str) -> None:
-    """Have the docstrings of a module's public functions and classes completed so; `names` are its globals."""
+    """Complete the docstrings of a module's public functions and classes likewise; `names` are its globals."""
     for subject in [names[name] for name in names.get("__all__", names)]:
         is_own = isinstance(subject, FunctionType | type) and subject.__module__ == names["__name__"]
         if is_own and type(subject.__doc__) is str:
@@ -27,7 +27,7 @@ def complete_module(names: dict[str, Any], package: str) -> None:
 
 
 def complete_methods(cls: type, package: str) -> None:
-    """Have the docstrings of a class's own public methods completed so."""
+    """Complete the docstrings of a class's own public methods likewise."""
     for name, method in vars(cls).items():
         if type(method) is FunctionType and type(method.__doc__) is str and not name.startswith("_"):
             complete_by_package(method, package)

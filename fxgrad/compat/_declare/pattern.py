@@ -64,7 +64,7 @@ def cotangent_for(declaration: Declaration, pattern: tuple) -> Callable[..., lis
 
 
 def fill(pattern: tuple, given: Sequence[Any]) -> list[Any]:
-    """Put None in the place of what is not given."""
+    """Insert None for operands that are not given."""
     rest = iter(given)
     return [next(rest) if present else None for present in pattern]
 

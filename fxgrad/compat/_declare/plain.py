@@ -18,7 +18,7 @@ getframe, code_kinds = sys._getframe, source_info.code_kinds
 
 
 def constant_array(tensor) -> np.ndarray | None:
-    """Return the array of a plain Tensor that is not differentiated here; None where there is more to decide."""
+    """Return the array of a plain Tensor that is not differentiated here; None if there is more to decide."""
     return tensor._fx_value if plain_edge(tensor, CURRENT.get()) is None else None
 
 

@@ -20,6 +20,8 @@ class Rearrangement(Composite):
     """An operation that is one linear primitive, whatever its params. Its function returns (the primitive's binding
     function, operands, params) instead of a result; the first of these operands are the operation's own."""
 
+    in_single = False
+
     def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent=None):
         def apply_arrangement(*values, **params) -> Any:
             call, operands, given = function(*values, **params)
@@ -78,6 +80,8 @@ def copy_if_view(value) -> Any:
 class Partition(StatelessPullback, Composite):
     """An operation that splits its operand along the dimension `dim`, a static parameter of that name. Its function
     returns the indices of the parts instead of these. Parts without that dimension are single entries."""
+
+    in_single = False
 
     shares = True
 

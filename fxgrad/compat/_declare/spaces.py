@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import wraps
 from importlib import import_module
 from types import FunctionType
 from typing import Any
 
-from ...extend import source_info
-from .entrance import make_entrance, public_place, with_numpy_names
+from .entrance import make_entrance, public_place, try_first
 from .entry import is_entry_point
 from .late_text import complete_late
-from .view_plan import with_known_views
+from .view_plan import remember_views
 
 
 class Space(dict[str, Any]):
@@ -65,14 +63,14 @@ SPACES: dict[str, Space] = {"function": Space(), "method": Space()}
 
 
 def announce_families(table: dict[str, dict[str, str]], package: str) -> None:
-    """Have families of a package loaded when they are asked for: the names of each by namespace, in a text."""
+    """Let families of a package be loaded on first use: the names of each by namespace, in a text."""
     for family, spaces in table.items():
         for space, names in spaces.items():
             SPACES.setdefault(space, Space()).rare |= dict.fromkeys(names.split(), f"{package}.{family}")
 
 
 def load_families() -> None:
-    """Declare every operation, as who lists them needs it."""
+    """Declare every operation, for code that lists them all."""
     for space in SPACES.values():
         space.load()
 
@@ -84,41 +82,21 @@ def expose(
     direct: Callable[..., Any] | None = None,
 ) -> Callable[[Any], Any]:
     """Put a function on Tensors into namespaces, as an entry point of the library. `views`: what it returns may be a
-    view of its first operand in one step (see `view_plan`). `direct` is tried first, where there is one, and returns
-    None where there is more to decide."""
+    view of its first operand in one step (see `view_plan`). `direct` is tried first, if there is one, and returns
+    None if there is more to decide."""
 
     def put(function) -> Any:
-        entrance = function
+        entrance, known = function, name or function.__name__
         if type(function) is FunctionType and not is_entry_point(function):
-            code = function.__code__
-            parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-            entered = (with_numpy_names if "dim" in parameters else make_entrance)(function)
-            entrance = with_known_views(entered) if views else entered
-            entrance = entrance if direct is None else with_direct(direct, entrance)
-            entered.exposed = entrance
-            if name in (None, function.__name__) or not hasattr(function, "exposed"):
+            hooks = [] if direct is None else [try_first(direct)]
+            hooks += [remember_views()] * views
+            entrance = make_entrance(function, known, public_place(spaces.split(), known), *hooks)
+            if known == function.__name__ or not hasattr(function, "exposed"):
                 function.exposed = entrance  # type: ignore[attr-defined]
-            entrance.__name__ = name or function.__name__
-            entrance.__module__, entrance.__qualname__ = public_place(spaces.split(), entrance.__name__)
         if type(entrance) in (FunctionType, property):
             complete_late(entrance)
         for space in spaces.split():
-            SPACES.setdefault(space, Space())[name or function.__name__] = entrance
+            SPACES.setdefault(space, Space())[known] = entrance
         return function
 
     return put
-
-
-def with_direct(direct: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that tries `direct` first, which returns None where there is more to decide."""
-
-    @wraps(function)
-    def call_either(*arguments, **options) -> Any:
-        try:
-            result = direct(*arguments, **options)
-            return function(*arguments, **options) if result is None else result
-        except BaseException as error:
-            source_info.hide_frames(error)  # that of this function
-            raise
-
-    return call_either

@@ -8,18 +8,19 @@ call, and the next call takes it directly.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import partial
 from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
 
-from ...extend import CURRENT, EVAL, Cache, Context, ops, source_info
+from ...extend import CURRENT, EVAL, Cache, Context, ops
 from .._core import strides
 from .._core.memory import memory_address
 from .._core.tape import no_copy
 from .._core.tensor import Size, Tensor, allocate_tensor
 from .._core.views import NO_REBASE_MESSAGES, ViewChain, ViewMeta, ViewStep, tensor_version
+from .entrance import Hook
 from .gate import NOT_PLAIN, plain_edge
 from .plain import make_result
 from .rearrangement import Rearrangement
@@ -71,7 +72,7 @@ class ViewPlan:
 
 
 def freeze(arguments: Sequence[Any]) -> tuple[Any, ...] | None:
-    """Return a hashable stand-in for integers, slices, `...`, None and tuples of these, or None where there are others:
+    """Return a hashable stand-in for integers, slices, `...`, None and tuples of these, or None if there are others:
     what they mean could change, or not be told by equality."""
     found = None
     for i, x in enumerate(arguments):
@@ -190,27 +191,21 @@ def learn_view(plans: Cache, tensor, edge, key: tuple[Any, ...], view) -> None:
         plans[value.shape, value.dtype.num, edge is None, key] = ViewPlan(value, call, given, step)
 
 
-def with_known_views(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of a Tensor take the views of it that it has made before by their plans."""
-    plans = Cache()
+VIEW_TEXT = """\
+_fx_key = freeze(({rest})) if _fx_short else None
+_fx_edge = NOT_PLAIN if _fx_key is None else plain_edge({first}, _fx_context)
+if _fx_edge is not NOT_PLAIN:
+    _fx_result = take_view(plans, {first}, _fx_context, _fx_edge, _fx_key)
+    if _fx_result is not None:
+        return _fx_result
+"""
+LEARN_TEXT = """\
+if _fx_edge is not NOT_PLAIN:
+    learn_view(plans, {first}, _fx_edge, _fx_key, _fx_result)
+"""
 
-    @wraps(function)
-    def take_or_make(*arguments, **options) -> Any:
-        try:
-            key = None if options or not arguments else freeze(arguments[1:])
-            if key is None:
-                return function(*arguments, **options)
-            tensor, context = arguments[0], current()
-            edge = plain_edge(tensor, context)
-            if edge is NOT_PLAIN:
-                return function(*arguments)
-            view = take_view(plans, tensor, context, edge, key)
-            if view is None:
-                view = function(*arguments)
-                learn_view(plans, tensor, edge, key, view)
-            return view
-        except BaseException as error:
-            source_info.hide_frames(error)  # that of this function
-            raise
 
-    return take_or_make
+def remember_views() -> Hook:
+    """Make the hook by which a function of a Tensor takes the views of it that it has made before by their plans."""
+    names = {"NOT_PLAIN": NOT_PLAIN, "freeze": freeze, "plain_edge": plain_edge, "plans": Cache()}
+    return Hook(VIEW_TEXT, LEARN_TEXT, names | {"learn_view": learn_view, "take_view": take_view})

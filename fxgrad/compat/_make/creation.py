@@ -115,7 +115,7 @@ def create_with_options(
     is made for the device "meta".
 
     A sparse `layout` gives Tensors without entries, with places in the first `sparse_dim` dimensions: see
-    `create_sparse`. With `pin_memory` it is in pinned memory, where there is a CUDA device.
+    `create_sparse`. With `pin_memory` it is in pinned memory, if there is a CUDA device.
     """
     if layout is not None and layout is not strided:
         own = {"dtype": dtype, "device": device, "requires_grad": requires_grad}

@@ -205,6 +205,6 @@ def to_device(tensor: Any, target: device) -> Any:
 
 
 def put_new_array(value: np.ndarray, given) -> Any:
-    """Put an array that was just made on the device that was asked for."""
+    """Move a newly made array to the requested device."""
     target = as_device(given)
     return value if target.type == "cpu" else move_array(value, target)

@@ -141,7 +141,10 @@ def binomial(reader: DoubleReader) -> Callable[[float, float], float]:
         if count != count or p != p:
             return math.nan
         if p > 0.5:
-            return count - draw(count, 1 - p) if p < 1 else count
+            return count - draw_rare(count, 1 - p) if p < 1 else count
+        return draw_rare(count, p)
+
+    def draw_rare(count: float, p: float) -> float:
         if count == 0 or p == 0 or count == math.inf:
             return count * p if p else 0.0
         return draw_large(count, p) if count * p >= LARGE_MEAN else draw_small(count, p)

@@ -20,7 +20,6 @@ from ...extend import costs, kind_of
 if TYPE_CHECKING:
     from .generators import Generator
 
-HALVES = ("float16", "bfloat16")
 SMALL_RANGE = 1 << 28  # whole numbers of ranges below it are made of one word, others of two
 SHORT = 16  # arrays of fewer normal numbers are made pair by pair, from 16 on eight pairs at once
 FEW_SWAPS = 256  # permutations up to this length are made swap by swap
@@ -116,8 +115,8 @@ def normal(
     units = rng._fx_twister.doubles if wide == np.float64 else rng._fx_twister.floats
     whole = count - count % SHORT
 
-    def make(length: int) -> np.ndarray:
-        made = eight_pairs(units(length))
+    def make(drawn: np.ndarray) -> np.ndarray:
+        made = eight_pairs(drawn)
         if mean == 0 and std == 1:
             return made
         return (
@@ -127,13 +126,16 @@ def normal(
         )
 
     made = np.empty(count, numpy)
+    # The last sixteen are made anew where some are left over, for which halves have drawn nothing.
+    left = (count - whole) * (numpy.itemsize != 2)
     for start in range(0, whole, costs.DRAWN_ENTRIES):
-        part = made[start : min(start + costs.DRAWN_ENTRIES, whole)]
-        part[...] = make(len(part))
-    if whole < count:  # the last sixteen are made anew
-        if numpy.name not in HALVES:
-            units(count - whole)
-        made[-SHORT:] = make(SHORT)
+        size = min(costs.DRAWN_ENTRIES, whole - start)
+        if start + size < whole or whole == count:
+            made[start : start + size] = make(units(size))
+            continue
+        drawn = units(size + left + SHORT)
+        last = make(np.concatenate([drawn[:size], drawn[-SHORT:]]))
+        made[start:whole], made[-SHORT:] = last[:size], last[size:]
     return made.reshape(shape)
 
 

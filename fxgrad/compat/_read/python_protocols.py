@@ -13,7 +13,7 @@ from .._core.bits import CONJ, NEG, has_bit
 from .._core.memory import copy_array, is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes
 from .._core.tape import current_tape
-from .._core.tensor import LEAF, Tensor, as_subclass, make_tensor, refresh, warn_if_has_hooks
+from .._core.tensor import LEAF, TENSOR_CLASSES, Tensor, as_subclass, make_tensor, refresh, warn_if_has_hooks
 from .._declare.spaces import expose
 from .._make.devices import as_device, device_of, move_array
 from ..errors import ArgumentError, TensorError
@@ -40,7 +40,7 @@ def item(self: Tensor) -> Any:
 
 @expose("method")
 def tolist(self: Tensor) -> Any:
-    """The entries as nested lists of Python numbers; a number where there are no dimensions."""
+    """The entries as nested lists of Python numbers; a number if there are no dimensions."""
     return concretize(refresh(self)._fx_value, "tolist()").tolist()
 
 
@@ -66,7 +66,7 @@ def format_with_spec(self: Tensor, spec: str) -> str:
 # -- NumPy's and others' ------------------------------------------
 @expose("method")
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
-    """The array that the Tensor is; with `force` a copy where there is none on the CPU, or where it has a history.
+    """The array that the Tensor is; with `force` a copy if there is none on the CPU, or where it has a history.
 
     Raises:
         RuntimeError: it requires a gradient, outside no_grad; or it has no memory, for it is traced.
@@ -211,14 +211,13 @@ def user_attributes(tensor: Tensor) -> dict[str, Any]:
     return {name: value for name, value in tensor.__dict__.items() if name not in INTERNAL_ATTRIBUTES}
 
 
-def rebuild_tensor(
-    cls: type | None, array: np.ndarray, device: str, requires_grad: bool, state: dict
-) -> Tensor:
-    """Rebuild a Tensor from its pickle; the class is None for Tensor itself, which has another name while
-    `compat.install()` holds."""
+def rebuild_tensor(cls: Any, array: np.ndarray, device: str, requires_grad: bool, state: dict) -> Tensor:
+    """Rebuild a Tensor from its pickle. Tensor and Parameter, which are in other modules while `compat.install()`
+    holds, are given by name; None is Tensor as well."""
+    own = {known.__name__: known for known in TENSOR_CLASSES}
     made = as_subclass(
         make_tensor(current_tape(), move_array(array, as_device(device)), LEAF if requires_grad else None),
-        cls or Tensor,
+        own.get(cls, cls) or Tensor,
     )
     for name, attribute in state.items():
         setattr(made, name, attribute)
@@ -232,7 +231,7 @@ def reduce_tensor(self: Tensor, protocol) -> Any:
     warn_if_has_hooks(self)
     array = concretize(self.detach().cpu()._fx_value, "pickle")
     return rebuild_tensor, (
-        None if type(self) is Tensor else type(self),
+        type(self).__name__ if type(self) in TENSOR_CLASSES else type(self),
         array,
         str(device_of(self._fx_value)),
         self.requires_grad,

@@ -8,6 +8,7 @@ import os
 import warnings
 from typing import Any
 
+from ...extend import source_info
 from .._core.dtypes import set_default_dtype
 from .._core.storage import UntypedStorage
 from .._core.tensor import Tensor
@@ -94,7 +95,7 @@ def set_float32_matmul_precision(precision: str) -> None:
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current call has no effect.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=source_info.user_stacklevel(),
         )
         return
     SETTINGS["precision"] = precision

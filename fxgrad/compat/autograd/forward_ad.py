@@ -22,12 +22,13 @@ from .._core.memory import has_overlap, is_array, memory_address, memory_owner, 
 from .._core.modes import current_modes, with_modes
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
+from .._declare.generated import entry_point
 from ..errors import ArgumentError, TensorError
 from ..ops.slicing import alias
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns: the value, and its tangent or None.
+    """The result of `unpack_dual`: the value, and its tangent or None.
 
     Args:
         primal: the value.
@@ -43,7 +44,7 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Tensor | None
 
 
-@api_boundary
+@entry_point
 def enter_dual_level() -> int:
     """Open the level in which duals are made; its number is returned, which is 0: there is one level only.
 
@@ -64,7 +65,7 @@ def enter_dual_level() -> int:
     return 0
 
 
-@api_boundary
+@entry_point
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level; duals lose their tangents.
 
@@ -109,7 +110,7 @@ class dual_level:
         exit_dual_level()
 
 
-@api_boundary
+@entry_point
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A dual of a value and its tangent: a view of `tensor`, differentiable with respect to both.
 
@@ -190,7 +191,7 @@ def copy_layout(array) -> Any:
     return strided_view(np.zeros(size, np.uint8), array.shape, array.strides, start, array.dtype)
 
 
-@api_boundary
+@entry_point
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a dual, as a view without tangent, and its tangent; of another Tensor itself and None.
 

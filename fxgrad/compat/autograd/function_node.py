@@ -88,7 +88,7 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args) -> None:
-        """Say that these inputs are modified in place. They must be outputs as well.
+        """Declare that these inputs are modified in place. They must be outputs as well.
 
         Args:
             args: the inputs.
@@ -111,7 +111,7 @@ class FunctionCtx:
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args) -> None:
-        """Say that these outputs have no gradient: `backward` is given zeros for them.
+        """Declare that these outputs have no gradient: `backward` is given zeros for them.
 
         Args:
             args: the outputs.
@@ -145,7 +145,7 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether `backward` (and `jvp`) are given zeros where there is no gradient; None otherwise.
+        """Set whether `backward` (and `jvp`) are given zeros if there is no gradient; None otherwise.
 
         Args:
             value: whether there are zeros.
@@ -508,7 +508,7 @@ class SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx, inputs: tuple, output) -> Any:
-        """What `forward` without `ctx` leaves to be saved.
+        """Save what `backward` needs; for a `forward` that takes no `ctx`.
 
         Args:
             inputs: the arguments of `forward`, a tuple.

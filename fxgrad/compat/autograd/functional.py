@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...extend import CURRENT, api_boundary, use_context
+from ...extend import CURRENT, use_context
 from .._core.error_messages import tensor_hint
 from .._core.modes import current_modes, with_modes
 from .._core.tape import BASE_TAPE, current_tape
 from .._core.tensor import Tensor
+from .._declare.generated import entry_point
 from .._declare.packages import complete_module
 from .._make.creation import ones_like, zeros_like
 from ..errors import ArgumentError, NotSupportedError, TensorError
@@ -225,7 +226,7 @@ class FunctionCall:
         return match_structure(self.returned, detach_results(replace_none(found, self.ys), self.keep))
 
 
-@api_boundary
+@entry_point
 def vjp(
     func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -257,7 +258,7 @@ def vjp(
         return call.like_outputs(call.ys), call.like_inputs(found)
 
 
-@api_boundary
+@entry_point
 def jvp(
     func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -290,7 +291,7 @@ def jvp(
         return call.like_outputs(call.ys), call.like_outputs(found)
 
 
-@api_boundary
+@entry_point
 def vhp(
     func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -313,7 +314,7 @@ def vhp(
     return hessian_product("vhp", grad_or_none, func, inputs, v, create_graph, strict)
 
 
-@api_boundary
+@entry_point
 def hvp(
     func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -370,7 +371,7 @@ def check_connected(found: Sequence[Any], kind: str, order: str = "", output: in
             raise strict_error(order, i)
 
 
-@api_boundary
+@entry_point
 def jacobian(
     func: Callable[..., Any],
     inputs,
@@ -388,7 +389,7 @@ def jacobian(
             elements.
 
     Returns:
-        A Tensor of shape output.shape + input.shape; tuples of them where there are several outputs or inputs.
+        A Tensor of shape output.shape + input.shape; tuples of them if there are several outputs or inputs.
 
     Raises:
         RuntimeError: `strict` and an output is independent of an input; a strategy that does not fit the other
@@ -483,7 +484,7 @@ def jacobian_by_columns(func: Callable[..., Any], inputs: Sequence[Tensor]) -> t
     return returned, split_columns(columns, inputs)
 
 
-@api_boundary
+@entry_point
 def hessian(
     func: Callable[..., Any],
     inputs,
@@ -501,7 +502,7 @@ def hessian(
         create_graph: the result can be differentiated.
 
     Returns:
-        A Tensor of shape input.shape + input.shape; a tuple of tuples of them where there are several inputs.
+        A Tensor of shape input.shape + input.shape; a tuple of tuples of them if there are several inputs.
 
     Raises:
         RuntimeError: the output has several elements; or as of `jacobian`.

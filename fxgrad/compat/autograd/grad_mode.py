@@ -59,7 +59,7 @@ class ModeSwitch:
                 )
 
     def clone(self) -> ModeSwitch:
-        """A switch of the same modes that is in use nowhere."""
+        """A new, unused switch of the same modes."""
         made = ModeSwitch()
         made._fx_changes = self._fx_changes
         return made

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import CURRENT, ConcretizationError, api_boundary, finite_differences, use_context
+from ...extend import CURRENT, ConcretizationError, finite_differences, use_context
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, refresh
+from .._declare.generated import entry_point
 from .._make.creation import from_numpy
 from ..errors import GradcheckError
 from ..func.vectorize import vmap
@@ -341,7 +342,7 @@ def run_checks(func: Callable[..., Any], inputs, options: dict[str, Any]) -> boo
         return True
 
 
-@api_boundary
+@entry_point
 def gradcheck(
     func: Callable[..., Any],
     inputs,
@@ -402,7 +403,7 @@ def gradcheck(
         return False
 
 
-@api_boundary
+@entry_point
 def gradgradcheck(
     func: Callable[..., Any],
     inputs,

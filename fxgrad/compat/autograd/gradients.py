@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import Aval, api_boundary, aval_of
+from ...extend import Aval, aval_of
 from .._core.backward.accumulation import memory_ids, separate_memory, take_tensor
 from .._core.backward.engine import run_backward
 from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent, scalar_seeds
@@ -16,6 +16,7 @@ from .._core.modes import current_modes
 from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE, LEAF, current_tape, node_and_index
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
+from .._declare.generated import entry_point
 from .._declare.spaces import expose
 from ..errors import ArgumentValueError, TensorError
 from .gradient_edge import GradientEdge
@@ -103,7 +104,7 @@ def is_graph_recorded(tape, create_graph: bool) -> bool:
     return create_graph or (tape.is_differentiating and current_modes().is_recording)
 
 
-@api_boundary
+@entry_point
 def backward(
     tensors,
     grad_tensors=None,
@@ -177,7 +178,7 @@ def backward_from(
         run_backward(BASE_TAPE, seeds, retain_graph=bool(retain_graph), create_graph=False)
 
 
-@api_boundary
+@entry_point
 def grad(
     outputs,
     inputs,

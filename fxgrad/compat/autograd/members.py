@@ -218,8 +218,8 @@ expose("method", "data")(property(get_data, set_data))
 # -- hooks ------------------------------------------
 @expose("method")
 def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-    """Have `hook(grad)` called whenever the gradient of this Tensor is computed; what it returns, if not None, is used
-    in its place.
+    """Register `hook(grad)` to be called whenever the gradient of this Tensor is computed; what it returns, if not
+    None, is used in its place.
 
     Returns:
         A handle whose `remove()` takes it away again.
@@ -243,8 +243,8 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
 
 @expose("method")
 def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
-    """Have `hook(tensor)` called whenever a gradient of this leaf was added to its `.grad`, as soon as it is complete.
-    It returns nothing.
+    """Register `hook(tensor)` to be called whenever a gradient of this leaf was added to its `.grad`, as soon as it is
+    complete. It returns nothing.
 
     Returns:
         A handle whose `remove()` takes it away again.
@@ -295,6 +295,16 @@ def retain_grad(self: Tensor) -> None:
 
 
 expose("method", "retains_grad")(property(lambda self: self._fx_is_grad_retained and not self.is_leaf))
+
+
+def find_hooks(self: Tensor) -> HookList | None:
+    """The hooks of the gradient, by the numbers of their handles: None if there never were any."""
+    is_leaf = self._fx_node is None or self._fx_node is LEAF
+    node, place = (self._fx_accumulator, 0) if is_leaf else node_and_index(gradient_edge(self))
+    return None if node is None or node.hooks is None else node.hooks.result_hooks.get(place)
+
+
+expose("method", "_backward_hooks")(property(find_hooks))
 
 
 def get_volatile(self: Tensor) -> bool:

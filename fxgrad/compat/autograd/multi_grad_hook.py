@@ -82,7 +82,8 @@ class AllGradientsHook(MultiGradHook):
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: Literal["all", "any"] = "all"
 ) -> RemovableHandle:
-    """Have `fn` called with the gradients of several Tensors, once in every backward pass that computes some of them.
+    """Register `fn` to be called with the gradients of several Tensors, once in every backward pass that computes some
+    of them.
 
     Args:
         tensors: the Tensors. Those that are not in the graph of a pass, or not on the way to its `inputs`, are not

@@ -130,7 +130,7 @@ class Derivative(NamedTuple):
 class Call(NamedTuple):
     """One call of an operation, without the operands that may be differentiated, which are its leaves.
 
-    `layout` has None for an argument that is a leaf, and the number of leaves in one that is a list of Tensors.
+    `layout` has None for an argument that is a leaf, and the number of leaves for a list of Tensors.
     """
 
     operation: NamedOperation

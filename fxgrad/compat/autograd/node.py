@@ -58,7 +58,7 @@ class Node(ABC):
 
     @abstractmethod
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have `fn(grad_inputs, grad_outputs)` called after the Node in backward.
+        """Register `fn(grad_inputs, grad_outputs)` to be called after the Node in backward.
 
         Args:
             fn: takes the gradients of the operands and those of the results, and must not modify them. A tuple that it
@@ -77,7 +77,7 @@ class Node(ABC):
 
     @abstractmethod
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have `fn(grad_outputs)` called before the Node in backward.
+        """Register `fn(grad_outputs)` to be called before the Node in backward.
 
         Args:
             fn: takes the gradients of the results. A tuple that it returns is used in their place.

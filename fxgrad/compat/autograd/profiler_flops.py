@@ -21,7 +21,9 @@ def count_flops(event: FunctionEvent) -> None:
     shapes = event.input_shapes or []
     if event.cpu_parent is not None and event.cpu_parent.name in COUNTED:
         event.flops = 0
-    elif event.name in PRODUCTS:
+    elif (
+        event.name in PRODUCTS and not event.flops
+    ):  # of a primitive, whose operands may be transposed, it is known
         left, right = (shapes[i] for i in PRODUCTS[event.name])
         event.flops = 2 * prod(left) * right[-1]
     elif event.name in CONVOLUTIONS:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ProfilerAction(Enum):
-    """What a profile does in a step.
+    """The action of a profile in a step.
 
     >>> torch.profiler.schedule(wait=1, warmup=1, active=1)(1).name
     'WARMUP'
@@ -34,7 +34,7 @@ class ProfilerAction(Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be measured here.
+    """The activities that can be measured here.
 
     Returns:
         A set of ProfilerActivity.
@@ -249,7 +249,7 @@ class profile:
                 self.profiler.function_events[:] = self._fx_kept
 
     def step(self) -> None:
-        """Say that the next step begins."""
+        """Begin the next step."""
         self._fx_end_step()
         before = self.current_action
         self.step_num += 1

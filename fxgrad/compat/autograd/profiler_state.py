@@ -25,7 +25,7 @@ class DeviceType(IntEnum):
 
 
 class ProfilerActivity(Enum):
-    """What is measured.
+    """A kind of activity that is measured.
 
     >>> torch.profiler.ProfilerActivity.CPU.name
     'CPU'

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ArgumentValueError
 from .profiler_state import DeviceType
-from .profiler_table import format_table, format_time
+from .profiler_table import format_memory, format_share, format_table, format_time
 from .profiler_trace import write_chrome_trace
 
 if TYPE_CHECKING:
     from os import PathLike
+
+# Under torch's names.
+_format_time, _format_time_share, _format_memory = format_time, format_share, format_memory
 
 __all__ = [
     "EventList",
@@ -223,7 +226,7 @@ class FunctionEvent(FormattedTimesMixin):
         self.cpu_children.append(child)
 
     def set_cpu_parent(self, parent: FunctionEvent) -> None:
-        """Say inside which event this one happened."""
+        """Set the event inside which this one happened."""
         self.cpu_parent = parent
 
     def _fx_less_children(self, name: str) -> Any:

@@ -41,21 +41,40 @@ class SavedMemory:
 
 
 class SavedArrays:
-    """The arrays that were saved under `allow_mutation_on_saved_tensors` and are still needed. `cloned` are the arrays
-    that were copied because their memory was about to be modified."""
+    """The arrays that were saved under `allow_mutation_on_saved_tensors` and are still needed; `copied` are those that
+    were copied because their memory was about to be modified. Programs look at them by torch's names, as mappings."""
 
     def __init__(self) -> None:
         self.memories: weakref.WeakValueDictionary[int, SavedMemory] = weakref.WeakValueDictionary()
         self.saved: weakref.WeakSet[SavedArray] = weakref.WeakSet()
-        self.cloned: weakref.WeakSet[SavedArray] = weakref.WeakSet()
+        self.copied: weakref.WeakSet[SavedArray] = weakref.WeakSet()
 
     @property
-    def tid_to_weakhandle(self) -> weakref.WeakSet[SavedArray]:
-        """`saved`, under the name by which programs count its entries."""
-        return self.saved
+    def tid_to_weakhandle(self) -> dict[int, SavedArray]:
+        """What is saved, by the serial number of the moment when it was."""
+        return {known.order: known for known in self.saved}
+
+    @property
+    def sid_to_tid(self) -> dict[int, set[int]]:
+        """The serial numbers of what is saved, by the memory it is in."""
+        return {key: {known.order for known in memory.arrays} for key, memory in self.memories.items()}
+
+    @property
+    def cloned(self) -> dict[SavedArray, Tensor]:
+        """The copies, by what was copied."""
+        return {known: make_tensor(current_tape(), known.value) for known in self.copied}
+
+    @property
+    def original(self) -> dict[SavedArray, Tensor]:
+        """What is saved and was not copied."""
+        return {
+            known: make_tensor(current_tape(), known.value)
+            for known in self.saved
+            if known not in self.copied
+        }
 
     def add(self, value) -> SavedArray:
-        """Take note of an array that is saved."""
+        """Record an array that is saved."""
         key = id(memory_root(value))
         memory = self.memories.get(key)
         if memory is None:
@@ -72,13 +91,13 @@ class SavedArrays:
         memory = self.memories.pop(id(memory_root(value)), None) if is_array(value) else None
         for known in () if memory is None else list(memory.arrays):
             known.value = known.value.copy()
-            self.cloned.add(known)
+            self.copied.add(known)
 
     def clear(self) -> None:
         """Forget everything."""
         self.memories.clear()
         self.saved.clear()
-        self.cloned.clear()
+        self.copied.clear()
 
 
 class SavedArrayHooks(PackingHooks):
@@ -97,7 +116,7 @@ class SavedArrayHooks(PackingHooks):
         return PackedValue(self.add(tensor), self.read, tensor._fx_tape)
 
     def add(self, tensor: Tensor) -> SavedArray:
-        """Take note of a Tensor that is saved."""
+        """Record a Tensor that is saved."""
         return self.arrays.add(tensor._fx_value)
 
     def read(self, saved: SavedArray) -> Tensor:
@@ -123,7 +142,9 @@ class allow_mutation_on_saved_tensors:
     Backward belongs inside it as well.
 
     Returns:
-        On entering, an object for debugging: `saved` is the set of what is saved, `cloned` that of what was copied.
+        On entering, an object for debugging: `tid_to_weakhandle` is a mapping of what is saved, `sid_to_tid` one
+        from memories to what is saved in them, `cloned` one from what was copied to its copies, and `original` one to
+        the Tensors of the others.
 
     Raises:
         RuntimeError: on entering, inside another one, or where saved-tensor hooks are disabled.

@@ -76,8 +76,8 @@ def apply_to_entries(
             f"{flatten_tree(out_dims)[1]} but output has structure {flatten_tree(output)[1]}. {DOCUMENTS}"
         )
 
-    places = tuple(range(len(outputs)))
-    found = broadcast_dims(out_dims, places if isinstance(output, tuple) else 0, outputs, misfit_error)
+    structure = flatten_tree((0,) * len(outputs) if isinstance(output, tuple) else 0)[1]
+    found = broadcast_dims(out_dims, structure, outputs, misfit_error)
     return output, [positive_dim(o, d) for o, d in zip(outputs, found)]
 
 

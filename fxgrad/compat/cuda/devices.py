@@ -97,7 +97,7 @@ def init() -> None:
 
 
 def set_device(device: Any) -> None:
-    """Use another device from now on; a negative number changes nothing, nor does anything where there is no device.
+    """Use another device from now on; a negative number changes nothing, nor does anything if there is no device.
 
     >>> torch.cuda.set_device(-1)
     """
@@ -142,7 +142,7 @@ def synchronize(device: Any = None) -> None:
 
 # -- properties ------------------------------------------
 def get_device_properties(device: Any = None) -> Any:
-    """What CUDA knows of a device: `name`, `major`, `minor`, `total_memory`, `multi_processor_count`.
+    """The properties of a device, from CUDA: `name`, `major`, `minor`, `total_memory`, `multi_processor_count`.
 
     Returns:
         An object with these attributes.

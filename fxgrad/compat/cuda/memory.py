@@ -15,7 +15,7 @@ HOOKS: list[Any] = []  # that of CuPy by which they are counted, once somebody a
 
 
 def ask_pool(device: Any, question: Callable[[Any], int]) -> int:
-    """Ask the pool of a device, where there is one; 0 otherwise."""
+    """Ask the pool of a device, if there is one; 0 otherwise."""
     if not device_count():
         return 0
     library = import_cupy()
@@ -118,7 +118,7 @@ def empty_cache() -> None:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """What the pool counts, by torch's names; nothing without a device.
+    """The statistics of the memory pool, under torch's names; empty without a device.
 
     Returns:
         A dict.

@@ -91,15 +91,15 @@ class Stream:
         self._fx_contexts.pop().close()
 
     def query(self) -> bool:
-        """Whether all its work is done."""
+        """Whether all work of the stream is done."""
         return self._fx_cupy_stream.done
 
     def synchronize(self) -> None:
-        """Wait until all its work is done."""
+        """Wait until all work of the stream is done."""
         self._fx_cupy_stream.synchronize()
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Put an event, by default a new one, behind the present work of the stream; return the event."""
+        """Record an event, by default a new one, after the present work of the stream; return it."""
         event = Event() if event is None else event
         event.record(self)
         return event
@@ -136,8 +136,8 @@ class Event:
     """A point in a stream.
 
     Args:
-        enable_timing: whether the time between two of them can be asked for.
-        blocking: whether who waits for it sleeps.
+        enable_timing: whether the time between two events can be measured.
+        blocking: whether a thread that waits for it sleeps.
         interprocess, external: accepted, and without a meaning here.
 
     >>> if torch.cuda.is_available():
@@ -160,7 +160,7 @@ class Event:
         return "<torch.cuda.Event uninitialized>" if self._fx_cupy_event is None else "<torch.cuda.Event>"
 
     def record(self, stream: Stream | None = None) -> None:
-        """Put the event behind the present work of a stream, by default the current one."""
+        """Record the event after the present work of a stream, by default the current one."""
         stream = current_stream() if stream is None else stream
         library = import_cupy()
         with library.cuda.Device(stream.device.index):

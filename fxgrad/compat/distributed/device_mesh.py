@@ -86,10 +86,10 @@ class DeviceMesh:
         return self._fx_ranks.size if mesh_dim is None else self._fx_ranks.shape[mesh_dim]
 
     def _fx_find_axis(self, mesh_dim: int | str | None) -> int:
-        """Return the number of an axis, which may be left out where there is one.
+        """Return the number of an axis, which may be left out if there is one.
 
         Raises:
-            TensorError: it is left out where there are several.
+            TensorError: it is left out if there are several.
             KeyError: there is no axis of this name.
         """
         if mesh_dim is None:
@@ -151,7 +151,7 @@ class DeviceMesh:
 
     @property
     def _fx_key(self) -> tuple[Any, ...]:
-        """What tells meshes apart."""
+        """The key by which meshes are compared."""
         return self.device_type, self.shape, tuple(self._fx_ranks.ravel().tolist()), self.mesh_dim_names
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import GenericAlias
 from typing import Any
 
 from ..errors import TensorError
@@ -22,6 +23,8 @@ class Future:
     >>> doubled.wait()
     42
     """
+
+    __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(self, *, devices: Any = None):
         self._fx_outcome: Any = UNSET
@@ -87,7 +90,7 @@ class Future:
         return self._fx_outcome
 
     def set_result(self, result: Any) -> None:
-        """Give the result, and call those who wait for it.
+        """Set the result, and call the callbacks.
 
         Raises:
             TensorError: there is one.
@@ -111,12 +114,12 @@ class Future:
         self._fx_call_back()
 
     def _fx_call_back(self) -> None:
-        """Call those who wait for the result."""
+        """Call the callbacks that wait for the result."""
         while self._fx_callbacks:
             self._fx_callbacks.pop(0)(self)
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """Return the Future of what a function makes of this one, once that is done."""
+        """Return a Future of the result of a function, which is called with this Future once it is done."""
 
         def compute() -> Any:
             self._fx_settle()
@@ -129,7 +132,7 @@ class Future:
         return following
 
     def add_done_callback(self, callback: Callable[[Future], object]) -> None:
-        """Have a function called with this Future when it is done; at once if it is."""
+        """Register a function to be called with this Future when it is done; at once if it is."""
         if self._fx_outcome is not UNSET or self._fx_error is not None:
             callback(self)
         else:

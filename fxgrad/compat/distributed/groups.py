@@ -62,7 +62,7 @@ class Registry:
         self.count = 0  # of those that were made, by all processes alike
 
     def add(self, group: ProcessGroup) -> ProcessGroup:
-        """Take note of a group."""
+        """Record a group."""
         self.groups[group.group_name] = group
         return group
 

@@ -24,7 +24,7 @@ def find_variable(name: str) -> int | None:
 
 
 def adopt_names() -> None:
-    """Put what mpirun says into the environment under torchrun's names, which programs read."""
+    """Set the environment variables of torchrun, which programs read, to the values of mpirun."""
     for name in VARIABLES:
         found = find_variable(name)
         if found is not None:

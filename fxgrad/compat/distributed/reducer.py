@@ -80,7 +80,7 @@ class GradBucket:
         return self._fx_flat
 
     def set_buffer(self, buffer: Tensor) -> None:
-        """Put another Tensor in the place of that of the gradients."""
+        """Replace the Tensor of the gradients."""
         self._fx_flat = buffer
 
     def gradients(self) -> list[Tensor]:
@@ -97,7 +97,7 @@ class GradBucket:
 
 
 class HookWork(communicator.Work):
-    """What a user's hook has started."""
+    """The communication that a user's hook has started."""
 
     def __init__(self, future: Future, flat: Any):
         self.future, self.flat = future, flat
@@ -113,7 +113,7 @@ class HookWork(communicator.Work):
 
 
 class HookedGroup(communicator.Communicator):
-    """What reduces buckets by a user's hook in place of a sum."""
+    """A communicator that reduces buckets by a user's hook instead of a sum."""
 
     def __init__(self, reducer: Reducer, hook: Callable[[Any, GradBucket], Future], state: Any):
         super().__init__()
@@ -135,7 +135,7 @@ class HookedGroup(communicator.Communicator):
 
 
 def call_arrive(reference: weakref.ref[Reducer], index: int, parameter: Tensor) -> None:
-    """Tell a Reducer, if there still is one, that a parameter was given a gradient."""
+    """Notify a Reducer, if it still exists, that a parameter has received a gradient."""
     reducer = reference()
     if reducer is not None:
         reducer.arrive(index, parameter)
@@ -198,7 +198,7 @@ class Reducer:
         weakref.finalize(self, remove_all, handles)  # the parameters outlive it
 
     def register_hook(self, state: Any, hook: Callable[[Any, GradBucket], Future]) -> None:
-        """Have a user's function reduce the buckets.
+        """Register a user's function that reduces the buckets.
 
         Raises:
             TensorError: there is one.
@@ -213,7 +213,7 @@ class Reducer:
 
     # -- a pass ------------------------------------------
     def expect(self, outputs: Sequence[Tensor]) -> None:
-        """Average the gradients of passes that lead back from these outputs; of the next pass where there are none."""
+        """Average the gradients of passes that lead back from these outputs; of the next pass if there are none."""
         recorded = [output for output in outputs if output.grad_fn is not None]
         self.start_anew(is_active=not recorded)
         for output in recorded:
@@ -242,7 +242,7 @@ class Reducer:
             ExecutionEngine.queue_callback(self.end_pass)
 
     def arrive(self, index: int, parameter: Tensor) -> None:
-        """Take note that a parameter was given a gradient."""
+        """Record that a parameter has received a gradient."""
         if not self.is_active:
             return
         self.await_end(parameter)
@@ -303,7 +303,7 @@ class Reducer:
         return used
 
     def assign(self, parameter: Tensor, average: Any) -> None:
-        """Give a parameter its averaged gradient."""
+        """Assign the averaged gradient to a parameter."""
         with no_grad():
             if parameter.grad is not None and not self.as_views:
                 write(parameter.grad, average)
@@ -323,7 +323,7 @@ class Reducer:
         self.active = None if work is None or self.divides_by_all else work
 
     def reduce_nothing(self) -> None:
-        """Take part in the averages of the others, of which this process has no gradients."""
+        """Take part in the averages for which the inputs of this process give no gradients."""
         self.buckets.finish()
         self.find_used(())
         for index in self.sparse:

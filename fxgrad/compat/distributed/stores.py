@@ -41,7 +41,7 @@ class Store:
 
     @contextmanager
     def _fx_open(self) -> Iterator[dict[str, bytes]]:
-        """What is stored, to be read and changed."""
+        """Open the stored values for reading and writing."""
         raise NotImplementedError
         yield
 
@@ -95,7 +95,7 @@ class Store:
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
         """Store a value if the present one is as expected, or none is there and none expected; return what is stored
-        then, or what was expected where there is nothing.
+        then, or what was expected if there is nothing.
 
         Args:
             key: the name of the value.
@@ -236,7 +236,7 @@ class HashStore(Store):
 
     @contextmanager
     def _fx_open(self) -> Iterator[dict[str, bytes]]:
-        """What is stored, to be read and changed."""
+        """Open the stored values for reading and writing."""
         with self._fx_lock:
             yield self._fx_items
 
@@ -263,7 +263,7 @@ class FileStore(Store):
 
     @contextmanager
     def _fx_open(self) -> Iterator[dict[str, bytes]]:
-        """What is stored, to be read and changed."""
+        """Open the stored values for reading and writing."""
         import fcntl  # which Windows has not
 
         with open(os.open(self.path, os.O_RDWR | os.O_CREAT), "r+", encoding="utf-8") as file:
@@ -293,7 +293,7 @@ class PrefixStore(Store):
 
     @contextmanager
     def _fx_open(self) -> Iterator[dict[str, bytes]]:
-        """What is stored, to be read and changed."""
+        """Open the stored values for reading and writing."""
         start = f"{self._fx_prefix}/"
         with self.underlying_store._fx_open() as items:
             part = {key.removeprefix(start): value for key, value in items.items() if key.startswith(start)}

@@ -48,11 +48,11 @@ class Work:
         self.wait()
 
     def is_completed(self) -> bool:
-        """Whether it is done; the Tensors have their new entries then."""
+        """Whether the operation has completed, so that the Tensors have their new entries."""
         return self._fx_future.done()
 
     def is_success(self) -> bool:
-        """Whether it is done, without an error."""
+        """Whether the operation has completed without an error."""
         return self._fx_future.done() and self._fx_future._fx_error is None
 
     def exception(self) -> BaseException | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import GenericAlias
 from typing import Any, ClassVar
 
 from .._core.tensor import Size, Tensor
@@ -32,6 +33,8 @@ class Independent(Distribution):
 
     arg_constraints: ClassVar = {}
     base_dist: Distribution
+
+    __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(self, base_distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None):
         batch = base_distribution.batch_shape

@@ -43,7 +43,7 @@ class ExpTransform(ElementwiseTransform):
 
 
 def broadcast_shapes(shape, *settings) -> Size:
-    """The shape of values once they have met settings, which may be numbers."""
+    """The shape of values broadcast against settings, which may be numbers."""
     return Size(torch.broadcast_shapes(tuple(shape), *[getattr(s, "shape", ()) for s in settings]))
 
 

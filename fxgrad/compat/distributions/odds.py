@@ -39,20 +39,21 @@ def logits_of(distribution: Any) -> Tensor:
 
 
 class Odds(Distribution):
-    """The base of distributions with the parameter `probs` or `logits`, of which the other one follows."""
+    """The base of distributions with the parameter `probs` or `logits`; each determines the other."""
 
     _fx_is_binary = True
     _fx_given: str  # which of them it is
 
     def _fx_choose(self, probs: Any, logits: Any) -> Any:
-        """Remember which of the two is given, and return it."""
+        """Record whether `probs` or `logits` is given, and return it."""
         if (probs is None) == (logits is None):
             raise ArgumentValueError(EITHER, hint="probs=p from 0 to 1, or logits=x of any numbers")
         self._fx_given = "logits" if probs is None else "probs"
         return logits if probs is None else probs
 
     def _fx_start_odds(self, validate_args: bool | None, probs: Any, logits: Any, **parameters: Any) -> None:
-        """Set the one that is given, and other parameters in its dtype, broadcast against one another."""
+        """Set `probs` or `logits`, whichever is given, and other parameters in its dtype, broadcast against each
+        other."""
         value = self._fx_choose(probs, logits)
         for name, other in parameters.items():
             if isinstance(other, Tensor) and isinstance(value, Tensor):

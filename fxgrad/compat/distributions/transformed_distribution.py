@@ -16,10 +16,10 @@ __all__ = ["TransformedDistribution"]
 
 
 class TransformedDistribution(Distribution):
-    """The distribution of what samples of another become by transforms.
+    """The distribution of the transformed samples of another distribution.
 
     Args:
-        base_distribution: the other one.
+        base_distribution: the distribution of the samples.
         transforms: one, or a list, the first one first.
         validate_args: see `Distribution`.
 

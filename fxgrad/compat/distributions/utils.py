@@ -7,6 +7,7 @@ from functools import update_wrapper
 from inspect import cleandoc
 from numbers import Number
 from operator import attrgetter
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,8 @@ def part_lengths(lengths: Sequence[int] | None, count: int, parts: str) -> list[
 
 class lazy_property:
     """An attribute that is computed when it is first asked for, with gradients, and kept."""
+
+    __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(self, wrapped: Callable[[Any], Any]):
         self.wrapped = wrapped

@@ -6,5 +6,6 @@
         import program  # which says `import torch`
 
 or `python -m fxgrad.compat program.py`. `layout` is a table of torch's module paths, `modules` creates modules from it
-and from the names of the namespaces, `finder` gives them to Python's import system, and `program` runs scripts.
+and from the names of the namespaces, `finder` gives them to Python's import system, and
+`fxgrad.doors.program` runs scripts.
 """

@@ -10,6 +10,7 @@ from .._core.operation_names import OpNamespace
 from .._core.overriding import call_plainly, dispatch_plainly, no_overrides, no_overrides_or_modes
 from .._core.tape import BASE_TAPE, current_tape
 from .._make.devices import as_device
+from ..func import collections
 from ..nn.modules.destination import parse_to as parse_arguments
 
 
@@ -24,7 +25,7 @@ def deny(*args: object, **options: object) -> bool:
 
 
 def do_nothing(*args: object, **options: object) -> None:
-    """Take note of nothing."""
+    """Accept any arguments, and do nothing."""
 
 
 def parse_to(*args: Any, **options: Any) -> tuple[Any, ...]:
@@ -63,14 +64,18 @@ ANSWERS = {
     "torch._C.DisableTorchFunction": no_overrides_or_modes,
     "torch._C.DisableTorchFunctionSubclass": no_overrides,
     "torch._C._are_functorch_transforms_active": lambda: current_tape() is not BASE_TAPE,
+    "torch._C._functorch._add_batch_dim": collections.add_batch_dim,
+    "torch._C._functorch._remove_batch_dim": collections.remove_batch_dim,
+    "torch._C._functorch.is_batchedtensor": collections.is_batched,
+    "torch._functorch.vmap._add_batch_dim": collections.add_batch_dim,
+    "torch._functorch.vmap._maybe_remove_batch_dim": collections.maybe_remove_batch_dim,
+    "torch._functorch.vmap._remove_batch_dim": collections.remove_batch_dim,
     "torch._C._disabled_torch_dispatch_impl": dispatch_plainly,
     "torch._C._disabled_torch_function_impl": call_plainly,
     "torch._C._nn._parse_to": parse_to,
     "torch._C._get_tracing_state": do_nothing,
     "torch._C._log_api_usage_once": do_nothing,
     "torch._dynamo.is_dynamo_supported": deny,
-    "torch.fx.has_side_effect": hand_back,
-    "torch.fx.wrap": hand_back,
     "torch.hub.HASH_REGEX": re.compile(r"-([a-f0-9]*)\."),  # of the checksum in the name of a file
     "torch.hub._get_torch_home": find_cache,
     "torch.hub.get_dir": lambda: os.path.join(find_cache(), "hub"),

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from ...doors.finder import Opening, close_door, installed, loaded_modules, open_door
-from ..errors import LoadedError
+from ...doors.finder import Opening, close_door, open_door
 from .modules import TORCH
 
 
@@ -36,21 +33,13 @@ def install() -> Opening:
     >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
     tensor([0., 2.]) True
     """
-    loaded = loaded_modules(TORCH) if installed(TORCH) is None else []
-    if loaded:
-        origin = getattr(sys.modules[loaded[0]], "__file__", None) or "without a file"
-        raise LoadedError(
-            f"fxgrad.compat cannot stand for torch: {loaded[0]!r} ({origin}) is loaded already",
-            hint="call fxgrad.compat.install() before anything imports torch, "
-            "or run the program by `python -m fxgrad.compat script.py`",
-        )
     from .distribution import TorchDistribution
 
     return open_door(TORCH, TorchDistribution())
 
 
 def uninstall() -> None:
-    """End what `install` has begun: `import torch` means the real one again, or fails where there is none.
+    """End what `install` has begun: `import torch` means the real one again, or fails if there is none.
 
     Modules that were imported keep theirs. Where nothing is installed, nothing happens.
 

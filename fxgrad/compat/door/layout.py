@@ -16,12 +16,15 @@ SAME = """
     distributions distributions.constraint_registry distributions.constraints distributions.distribution
     distributions.exp_family distributions.kl distributions.transformed_distribution distributions.transforms
     distributions.utils
-    fft func futures jit library linalg mps mtia multiprocessing
+    fft func futures fx fx._pytree fx._symbolic_trace fx.experimental fx.experimental.proxy_tensor fx.graph
+    fx.graph_module fx.immutable_collections fx.interpreter fx.node fx.passes fx.passes.shape_prop fx.proxy
+    fx.subgraph_rewriter jit library linalg mps mtia multiprocessing
     nn nn.attention nn.common_types nn.functional nn.grad nn.init nn.modules nn.parallel nn.parameter
     nn.utils nn.utils._named_member_accessor nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn
     nn.utils.stateless ops optim optim.lr_scheduler optim.swa_utils overrides profiler quasirandom random return_types
     serialization signal signal.windows sparse special testing types utils utils._contextlib utils._foreach_utils
-    utils._pytree utils.checkpoint utils.data utils.dlpack utils.hooks utils.tensorboard utils.weak version xpu
+    utils._pytree utils.checkpoint utils.data utils.dlpack utils.flop_counter utils.hooks utils.module_tracker
+    utils.tensorboard utils.weak version xpu
 """
 
 # Names that are elsewhere here: in a package around, in one of its files if they are private, or in one of HOMES.
@@ -165,7 +168,8 @@ ELSEWHERE = {
         TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss
     """,
     "nn.modules.module": """
-        Module _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys register_module_backward_hook
+        Module _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys _global_buffer_registration_hooks
+        _global_module_registration_hooks _global_parameter_registration_hooks register_module_backward_hook
         register_module_buffer_registration_hook register_module_forward_hook register_module_forward_pre_hook
         register_module_full_backward_hook register_module_full_backward_pre_hook
         register_module_module_registration_hook register_module_parameter_registration_hook
@@ -276,6 +280,7 @@ HOMES = {
     "torch.distributions.relaxed_categorical": ["distributions.relaxed"],
     "torch.functional": [""],
     "torch.nn.utils._per_sample_grad": ["nn.utils.per_sample_grad"],
+    "torch.nn.modules.linear": ["nn.modules.attention"],
     "torch.nn.utils.init": ["nn.utils"],
     "torch.storage": ["serialization", "_core.storage"],
     "torch.torch_version": ["door.version"],
@@ -301,8 +306,8 @@ ABSENT = by_path(
         "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
             _awaits _decomp _dispatch _dynamo _export _functorch _guards _higher_order_ops _inductor _lazy _logging
             _meta_registrations _numpy _prims _prims_common _refs _strobelight _subclasses export fx jit.annotations
-            jit.frontend package utils._python_dispatch utils.bundled_inputs utils.flop_counter utils.jit
-            utils.mobile_optimizer utils.module_tracker
+            jit.frontend package utils._python_dispatch utils.bundled_inputs utils.jit
+            utils.mobile_optimizer
         """,
         "models are not exported to ONNX from here": "onnx",
         "models are not fetched from the network here": "hub utils.model_zoo",
@@ -329,7 +334,7 @@ LACKING = by_path(
             accelerator backends cpu cuda mps mtia xpu
         """,
         "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
-            compiler jit
+            compiler jit utils.flop_counter
         """,
         "each process uses one device here": "multiprocessing nn.parallel",
         "datasets are Python objects, which torch.utils.data loads; there are no data pipes": "utils.data",

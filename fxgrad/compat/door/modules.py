@@ -17,13 +17,14 @@ COMPAT = __name__.removesuffix(".door.modules")
 
 
 class TorchDoor(Door):
-    """What torch's module paths lead to."""
+    """The import hook that maps torch's module paths to this package."""
 
     roots = MappingProxyType({"torch": COMPAT, "functorch": f"{COMPAT}.functorch"})
     layout, homes, absent, lacking, unlisted = LAYOUT, HOMES, ABSENT, LACKING, UNLISTED
-    classes = frozenset({"torch.Tensor"})
+    classes = frozenset({"torch.Tensor", "torch.nn.Parameter", "torch.nn.parameter.Parameter"})
     inventory_file = Path(__file__).with_name("inventory.txt")
     error = NotSupportedError
+    install, command = "fxgrad.compat.install()", "python -m fxgrad.compat"
 
     def answer(self, name: str) -> Any:
         return answer(name)

@@ -13,6 +13,7 @@ from .._core.duals import check_tangent, ensure_floating, ensure_no_dual_level
 from .._core.memory import VERSIONS, ensure_unmodified
 from .._core.tape import next_serial
 from .._core.tensor import Size, Tensor, make_tensor, unwrap
+from .._declare.generated import entry_point
 from ..errors import TensorError
 from ..ops.slicing import alias
 from .arguments import ensure_output, ensure_tensors, flatten_primals, flatten_tree
@@ -22,7 +23,7 @@ from .transform_levels import InnerTape, TangentInterpreter, to_outer_result, wr
 JVP = "jvp(f, primals, tangents)"  # its name in messages
 
 
-@api_boundary
+@entry_point
 def jvp(
     func: Callable[..., Any], primals: tuple, tangents: tuple, *, strict: bool = False, has_aux: bool = False
 ) -> Any:
@@ -128,7 +129,7 @@ def match_tangent(tangent, primal: Tensor) -> Any:
     return value if aval_of(value).dtype == dtype else ops.convert(value, dtype=dtype)
 
 
-@api_boundary
+@entry_point
 def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., Any]]:
     """The output of `func` and its derivative at `primals` as a linear function of the tangents.
 

@@ -17,6 +17,7 @@ from .._core.duals import dual_gradient
 from .._core.memory import copy_array, is_array
 from .._core.tape import grad_accumulator
 from .._core.tensor import Tensor, gradient_edge, refresh
+from .._declare.generated import entry_point
 from ..errors import TensorError
 from .arguments import argnum_positions, ensure_output, flatten_tree, is_leaf, match_argnums
 from .sharing import OuterTensors
@@ -155,7 +156,7 @@ def as_gradient(x: Tensor, found) -> Tensor:
     return dual_gradient(found, copy_to_tensor)
 
 
-@api_boundary
+@entry_point
 def vjp(func: Callable[..., Any], *primals, has_aux: bool = False) -> Any:
     """The output of `func` and its pullback at `primals` (vector-Jacobian product).
 

@@ -60,10 +60,10 @@ class Result:
 
 
 class OuterTensors:
-    """The outer Tensors for which Tensors of a tape stand, and the memories that are already in use.
+    """The outer Tensors that are represented by Tensors of a tape, and the memories that are already in use.
 
-    One outside may have a dimension more, `dim`, over which it is mapped. Of the function that is called inside, they
-    bring in the arguments, and hand out the results.
+    An outer Tensor may have a further dimension, `dim`, over which it is mapped. This object passes arguments in to the
+    function that is called inside, and results out.
     """
 
     results: list[Result]  # the output, and aux

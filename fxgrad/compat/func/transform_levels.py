@@ -143,7 +143,7 @@ WORDS = {
             f"aten::{name}.",
             DIFFERENT_SHAPES,
         )
-        for name in ("nonzero", "unique", "unique_consecutive")
+        for name in ("nonzero", "unique", "unique_consecutive", "where")
     },
 }
 

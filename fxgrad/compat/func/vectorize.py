@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import reduce, wraps
 from itertools import groupby
 from typing import Any
@@ -24,11 +25,12 @@ from .._core.memory import is_array
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, make_tensor, refresh, to_outer, unwrap
 from .._core.views import IdentityStep, ViewChain, base_tensor, tape_context
-from .._declare.spaces import expose
+from .._declare.spaces import SPACES, expose
 from .._make import generators
 from ..errors import ArgumentValueError, TensorError
 from .arguments import flatten_tree
-from .sharing import OuterTensors, toggles_bit
+from .collections import enter_collection, entering, is_collection, is_mapped_leaf, leave_collection
+from .sharing import OuterTensors, Result, toggles_bit
 from .transform_levels import InnerTape, VmapInterpreter, enter_tape, wrap_tree
 
 
@@ -75,8 +77,8 @@ def vmap(
     @wraps(func)
     def call_mapped(*args, **kwargs) -> Any:
         name = getattr(func, "__name__", repr(func))
-        leaves, structure = flatten_tree(args)
-        dims = mapped_dims(in_dims, args, leaves, name)
+        leaves, structure = pytree.flatten(args, is_mapped_leaf)
+        dims = mapped_dims(in_dims, args, structure, leaves, name)
         size = common_size(leaves, dims)
 
         def map_chunk(given: Sequence[Any], count: int) -> tuple[list[Any], list[Any], Any]:
@@ -101,19 +103,29 @@ def vmap(
             count = min(chunk_size, size - start)
             parts.append(
                 map_chunk(
-                    [x if d is None else x.narrow(d, start, count) for x, d in zip(leaves, dims)], count
+                    [x if d is None else part_of(x, d, start, count) for x, d in zip(leaves, dims)], count
                 )
             )
         _, places, out_structure = parts[0]
         joined = [
-            column[0]
-            if place is None
-            else wrap_tree(ops.concatenate(*map(unwrap, column), axis=place % len(column[0].shape)))
+            column[0] if place is None else join_parts(column, place % len(column[0].shape))
             for place, *column in zip(places, *[results for results, *_ in parts])
         ]
         return out_structure.unflatten(joined)
 
     return call_mapped
+
+
+def part_of(x: Any, dim: int, start: int, count: int) -> Any:
+    """Return so many entries of a Tensor or a collection along a dimension."""
+    return x[(slice(None),) * dim + (slice(start, start + count),)]
+
+
+def join_parts(parts: Sequence[Any], dim: int) -> Any:
+    """Join Tensors, or collections, along a dimension."""
+    if is_collection(parts[0]):
+        return SPACES["function"]["cat"](parts, dim)
+    return wrap_tree(ops.concatenate(*map(unwrap, parts), axis=dim))
 
 
 def run_mapped(
@@ -131,8 +143,11 @@ def run_mapped(
     if isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(result.whole, Tensor):
         (out_dims,) = out_dims
     misfit_error = out_dims_error(out_dims, result.whole, name)
-    places = broadcast_dims(out_dims, result.whole, result.leaves, misfit_error)
-    return outside.release_leaves(result, places), places, result.structure
+    parts, structure = pytree.flatten(result.whole, is_mapped_leaf)
+    places = broadcast_dims(out_dims, structure, parts, misfit_error)
+    if not any(map(is_collection, parts)):
+        return outside.release_leaves(result, places), places, structure
+    return outside.release_collections(result, parts, places), places, structure
 
 
 def call_in_batch(
@@ -146,7 +161,9 @@ def call_in_batch(
     """Call a function of flat arguments inside a batch level; return the outer Tensors, with its result."""
     interpreter = VmapInterpreter(source_info.user_frame(), size, randomness)
     batches = [
-        None if d is None else BatchTracer(interpreter, ops.move_axis(unwrap(x), d, 0))
+        BatchTracer(interpreter, ops.move_axis(unwrap(x), d, 0))
+        if d is not None and isinstance(x, Tensor)
+        else None
         for x, d in zip(leaves, dims)
     ]
     interpreter.dims = {id(b.value): d for d, b in zip(dims, batches) if d and b is not None}
@@ -154,9 +171,14 @@ def call_in_batch(
     with opened(interpreter):
         tape = InnerTape(interpreter.site)
         outside = OuterBatches(tape, leaves, interpreter, name)
-        with opened(tape):
+        has_collections = any([b is None and is_collection(x) for x, b in zip(leaves, batches)])
+        with opened(tape), entering(outside.enter_mapped) if has_collections else nullcontext():
             for x, d, b in zip(leaves, dims, batches):
-                if (id(x), d) not in entries:
+                if (id(x), d) in entries:
+                    continue
+                if has_collections and is_collection(x):
+                    entries[id(x), d] = enter_collection(x, d)
+                else:
                     entries[id(x), d] = outside.note(enter_entry(tape, interpreter, x, d, b), x, d)
             outside.collect(func(*[entries[id(x), d] for x, d in zip(leaves, dims)]))
     for (_, d), entry in entries.items():
@@ -218,6 +240,36 @@ class OuterBatches(OuterTensors):
     def __init__(self, tape: InnerTape, given: Sequence[Any], interpreter: VmapInterpreter, name: str):
         super().__init__(tape, given)
         self.interpreter, self.name = interpreter, name
+
+    def enter_mapped(self, x: Tensor, dim: int) -> Tensor:
+        """Wrap a Tensor that a collection holds."""
+        interpreter: Any = self.interpreter
+        with use_context(interpreter.outer):
+            batch = BatchTracer(interpreter, ops.move_axis(unwrap(x), dim, 0))
+        interpreter.dims |= {id(batch.value): dim} if dim else {}
+        return self.note(enter_entry(self.tape, interpreter, x, dim, batch), x, dim)
+
+    def release_collections(
+        self, result: Result, parts: Sequence[Any], places: Sequence[int | None]
+    ) -> list[Any]:
+        """Return what `release_leaves` does for the parts of a result, some of which are collections."""
+        ranks = [len(part.shape) + 1 if is_collection(part) else 0 for part in parts]
+        places = [place % rank if rank and place is not None else place for place, rank in zip(places, ranks)]
+        counts = [len(flatten_tree(part)[0]) for part in parts]
+        repeated = [place for place, count in zip(places, counts) for _ in range(count)]
+        made = self.release_leaves(result, repeated)
+        outer = {id(inside): x for inside, x in zip(result.leaves, made)}
+        found, start = [], 0
+        for part, place, count in zip(parts, places, counts):
+            own = made[start : start + count]
+            start += count
+            if place is not None and is_collection(part):
+                size = self.interpreter.size
+                own = [leave_collection(part, lambda x, _: outer[id(x)], self.name, size, place)]
+            elif is_collection(part):
+                own = [flatten_tree(part)[1].unflatten(own)]
+            found += own
+        return found
 
     def wrap_outer(self, value, place: int | None) -> Any:
         return place_mapped_dim(value, place, self.interpreter, self.name)
@@ -303,14 +355,13 @@ class MappedStep:
 
 
 # -- dimensions ------------------------------------------
-def broadcast_dims(dims, whole, leaves: Sequence[Any], error: Callable[[], Exception]) -> list[Any]:
-    """Broadcast a prefix tree of dimensions: one for each leaf, where `dims` may have one for a subtree."""
+def broadcast_dims(dims, structure, leaves: Sequence[Any], error: Callable[[], Exception]) -> list[Any]:
+    """Broadcast a prefix tree of dimensions: one for each leaf of a structure; `dims` may have one for a subtree."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(leaves)
     try:
         # In the tree of arguments None is a leaf, so the leaves stand there as their own numbers.
-        numbered = flatten_tree(whole)[1].unflatten(range(len(leaves)))
-        found = pytree.flatten_prefix(dims, numbered, "")
+        found = pytree.flatten_prefix(dims, structure.unflatten(range(len(leaves))), "")
     except StructureError:
         raise error() from None
     if any(isinstance(d, str) for d in found):
@@ -345,7 +396,7 @@ IN_DIMS = {  # what is wrong with them, in torch's words, and what to write: "{0
 }
 
 
-def mapped_dims(in_dims, args: tuple, leaves: Sequence[Any], name: str) -> list[int | None]:
+def mapped_dims(in_dims, args: tuple, structure, leaves: Sequence[Any], name: str) -> list[int | None]:
     """The mapped dimensions of the leaves of the arguments, as non-negative numbers."""
 
     def make_error(kind: str, *facts) -> ArgumentValueError:
@@ -365,16 +416,16 @@ def mapped_dims(in_dims, args: tuple, leaves: Sequence[Any], name: str) -> list[
         )
     dims = broadcast_dims(
         in_dims,
-        args,
+        structure,
         leaves,
-        lambda: make_error("structure", flatten_tree(in_dims)[1], flatten_tree(args)[1]),
+        lambda: make_error("structure", flatten_tree(in_dims)[1], structure),
     )
     for i, (x, d) in enumerate(zip(leaves, dims)):
         if d is None:
             continue
         if not isinstance(d, int):
             raise make_error("entry", d)
-        if not isinstance(x, Tensor):
+        if not (isinstance(x, Tensor) or is_collection(x)):
             raise make_error("input", d, type(x))
         rank = len(x.shape)
         if not -rank <= d < rank:

@@ -281,11 +281,11 @@ class DistributedDataParallel(Module, Joinable):
         self.reducer.register_hook(state, hook)
 
     def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
-        """Have the gradients sent in one of the ways of torch's."""
+        """Send the gradients by one of torch's built-in hooks."""
         self.register_comm_hook(self.process_group, BUILTIN_HOOKS[comm_hook_type.name])
 
     def _set_static_graph(self) -> None:
-        """Say that every pass uses the same parameters in the same way, as often as the first one."""
+        """Declare that every pass uses the same parameters, equally often, as the first one does."""
         self.static_graph = self.reducer.static = True
 
     # -- uneven inputs ------------------------------------------
@@ -353,7 +353,7 @@ class AveragingHook(JoinHook):
         self.model = model
 
     def main_hook(self) -> None:
-        """Take part in one iteration of the others."""
+        """Take part in one iteration of the other processes."""
         model = self.model
         if model._fx_syncs_buffers:
             model._fx_broadcast(model._fx_synchronized_buffers(), model._fx_find_source(False))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 
 from .._core.tensor import Tensor
-from .._declare import packages
+from .._declare import generated, packages
 from .._make.creation import empty_like
 from .._make.sampling import randperm
 from ..autograd.grad_mode import no_grad
@@ -34,6 +34,7 @@ def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     tensor([1., 1.])
     """
 
+    @generated.show_parameters
     @wraps(function)
     def wrapper(*args, **kwargs) -> Tensor:
         with no_grad():

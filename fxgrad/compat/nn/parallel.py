@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import GenericAlias
 from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
@@ -25,6 +26,8 @@ class DataParallel(Module):
     >>> model(torch.ones(4, 2)).shape, [name for name, _ in model.named_parameters()]
     (torch.Size([4, 3]), ['module.weight', 'module.bias'])
     """
+
+    __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(
         self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0

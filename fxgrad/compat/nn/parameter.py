@@ -75,7 +75,7 @@ for _member in (Parameter, Buffer):  # operations on their subclasses give Tenso
 
 
 class UninitializedTensorMixin:
-    """What a parameter or buffer without a shape is besides; `cls_to_become` is its class once it has one.
+    """The mixin of parameters and buffers that have no shape yet; `cls_to_become` is their class once they have one.
 
     >>> issubclass(torch.nn.UninitializedParameter, torch.nn.parameter.UninitializedTensorMixin)
     True

@@ -216,6 +216,25 @@ floor_divide_primitive = declare_primitive(
 )
 
 
+def remainder_kernel(xp) -> Any:
+    def remainder(a, b) -> Any:
+        rest = xp.remainder(a, b)
+        if rest.dtype.kind != "f" or (xp is np and rest.all()):
+            return rest
+        return xp.where(rest == 0, xp.copysign(rest, a), rest)
+
+    return remainder
+
+
+# A remainder of zero has the sign of the dividend; NumPy's has that of the divisor.
+remainder_primitive = declare_primitive(
+    Elementwise,
+    "signed_remainder",
+    remainder_kernel,
+    (lambda t, y, a, b: t, lambda t, y, a, b: ops.negative(t * ops.floor_divide(a, b))),
+)
+
+
 def check_divisor(divisor) -> None:
     """Raise where integers are divided by a known 0."""
     if kind(divisor) in "biu" and type(divisor) is np.ndarray and not divisor.all():
@@ -278,7 +297,7 @@ def remainder(input, other) -> Any:
     """The remainder of division rounded down, which has the sign of the divisor."""
     refuse("bc", input, operation="remainder")
     check_divisor(other)
-    return ops.remainder(input, other)
+    return remainder_primitive(input, other)
 
 
 @operation("input other", overload=lambda numbers, _: "other" not in numbers, **ARITHMETIC)
@@ -441,7 +460,7 @@ def heaviside(input, values) -> Any:
     return ops.where(ops.equal(input, 0), b, ops.where(ops.isnan(input), input, a))
 
 
-CHOICE_OPTIONS: dict[str, Any] = {"promote": "choice", "inplace": True}
+CHOICE_OPTIONS: dict[str, Any] = {"promote": "choice", "inplace": True, "by_value": False}
 
 
 def clamp_values(x, low, high) -> Any:

@@ -10,7 +10,7 @@ from ... import numpy as fnp
 from ...extend import SCALARS, aval_of, concretize, ops
 from .._core.dtypes import cast_number, from_numpy_dtype, short_name
 from .._core.error_messages import reword_error
-from .._core.tensor import Tensor, unwrap
+from .._core.tensor import Tensor, refresh, unwrap
 from .._declare.operation import operation
 from .._declare.promotion import convert_value, promote_values
 from .._declare.spaces import expose
@@ -97,6 +97,7 @@ def require_integers(name: str, function, kinds: str = "fc") -> Any:
         refuse(kinds, *values, operation=name)
         return function(*values)
 
+    call.primitive = function.primitive
     return call
 
 
@@ -132,7 +133,7 @@ bitwise_right_shift = declare_bits(
 
 
 # -- choices ------------------------------------------
-@operation("condition input other", name="where", spaces="")
+@operation("condition input other", name="where", spaces="", by_value=False)
 def where_values(condition, input, other) -> Any:
     """Select `input` where the condition holds, and `other` elsewhere."""
     if kind(condition) != "b":
@@ -156,6 +157,7 @@ def where(condition: Tensor, input=None, other=None, *, out=None) -> Any:
     [0.0, 2.0]
     """
     if input is None and other is None:
+        concretize(refresh(condition)._fx_value, "where()")
         return condition.nonzero(as_tuple=True)
     return where_values(condition, input, other, out=out)
 
@@ -166,7 +168,7 @@ def where_method(self: Tensor, condition: Tensor, other) -> Tensor:
     return where_values(condition, self, other)
 
 
-@operation("input mask value", inplace=True, out=False)
+@operation("input mask value", inplace=True, out=False, by_value=False)
 def masked_fill(input, mask, value) -> Any:
     """Replace entries by `value` where the mask is set."""
     ensure_mask("masked_fill", mask)

@@ -110,6 +110,8 @@ def fit_value(src, shape, dtype) -> Any:
 class Transfer(Composite):
     """An operation whose result is written into other memory at once, and so may be its operand, or a view of it."""
 
+    in_single = False
+
     shares = True
 
 
@@ -252,7 +254,7 @@ def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
 @expose("method")
 def set_(self: Tensor, source=None, storage_offset: int = 0, size=None, stride=None) -> Tensor:
     """Take the memory, shape and strides of another Tensor, or the memory of a storage; without an argument, become
-    empty. A leaf is another one then: graphs do not lead to it any more.
+    empty. A leaf becomes a new leaf: recorded graphs no longer lead to it.
 
     Raises:
         RuntimeError: it is a leaf that requires a gradient, outside no_grad; the dtypes differ.

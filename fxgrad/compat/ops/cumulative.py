@@ -37,7 +37,7 @@ def accumulate_precisely(function, x, dim) -> Any:
     return ops.convert(accumulate_along(function, ops.convert(x, dtype=wide), dim), dtype=dtype)
 
 
-@operation("input", inplace=True)
+@operation("input", inplace=True, by_value=False)
 def cumsum(input, dim: int, *, dtype=None) -> Any:
     """The sums of all elements up to each.
 
@@ -47,7 +47,7 @@ def cumsum(input, dim: int, *, dtype=None) -> Any:
     return accumulate_precisely(ops.cumsum, sum_operand(input, dtype), dim)
 
 
-@operation("input", inplace=True)
+@operation("input", inplace=True, by_value=False)
 def cumprod(input, dim: int, *, dtype=None) -> Any:
     """The products of all elements up to each."""
     return accumulate_precisely(ops.cumprod, sum_operand(input, dtype), dim)

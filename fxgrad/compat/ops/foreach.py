@@ -101,7 +101,7 @@ def ternary(name: str) -> Callable[..., Any]:
 
 
 def copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
-    """The Tensor after another one was written into it."""
+    """The Tensor after the entries of another were copied into it."""
     return self.copy_(src, non_blocking)
 
 

@@ -5,12 +5,13 @@ Indexing by brackets, `x[...]`, is in `indexing`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...extend import aval_of, concretize, kind_of, ops
+from ...extend import aval_of, concretize, kind_of, native_function, ops
 from .._core.dtypes import short_name
 from .._core.memory import copy_rows
 from .._core.tape import current_tape
@@ -33,11 +34,16 @@ def ensure_integers(operation: str, index) -> None:
         raise TensorError(f"{operation}(): Expected dtype int32/int64 for index", hint="index.long()")
 
 
+def are_within(places: np.ndarray, n: int) -> bool:
+    """Whether places are in the range of n: read as unsigned, negative ones are large."""
+    return not places.size or places.view(f"u{places.dtype.itemsize}").max() < n
+
+
 def check_index(operation: str, index, shape: tuple[int, ...], dim: int, error: type = TensorError) -> None:
     """Raise unless the places along a dimension are integers within bounds."""
     ensure_integers(operation, index)
     n = shape[dim] if shape else 1
-    if type(index) is np.ndarray and index.size and (index.min() < 0 or index.max() >= n):
+    if type(index) is np.ndarray and not are_within(index, n):
         bad = index.min() if index.min() < 0 else index.max()
         raise error(f"index {bad} is out of bounds for dimension {dim} with size {n}", hint=place_hint(n, 0))
 
@@ -75,9 +81,39 @@ def scatter_index(index, input, dim: int) -> tuple[list[Any], tuple[Any, ...]]:
     return matched_indices(index, dim), (ops.ARRAY,) * input.ndim
 
 
-@operation("input index", spaces="", name="gather", composite=Rearrangement)
+class Gathering(Rearrangement):
+    """The entries at places along the dimension `dim`, read by one function of machine code that looks at the places,
+    too, where arrays match and no gradient is wanted."""
+
+    def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
+        """Return the plan for plain operands like these."""
+        plan = super().plan_for(values, next_edges, params)
+        plain = not plan.wanted and all([type(v) is np.ndarray for v in values])
+        direct = native_function("matched.taker")(*values, params["dim"]) if plain else None
+        return plan if direct is None else GatheringPlan(plan, direct)
+
+
+class GatheringPlan:
+    """The Plan of a Gathering."""
+
+    __slots__ = ("direct", "general")
+
+    def __init__(self, general: Any, direct: Callable[..., Any]):
+        self.general, self.direct = general, direct
+
+    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return (result, None, no residuals)."""
+        y = self.direct(*values)
+        return self.general.run(values, next_edges) if y is None else (y, None, ())
+
+
+@operation("input index", spaces="", name="gather", composite=Gathering)
 def gather_values(input, index, dim: int) -> Any:
     """Take the entries at places along a dimension."""
+    dim = normalize_dim(dim, input.ndim)
+    check_index("gather", index, input.shape, dim)
+    if aval_of(index).size:
+        check_index_fits("gather", index, input, dim)
     rank = input.ndim if index.ndim else 0
     arrays = matched_indices(index, dim) if index.ndim == rank else [index] * rank  # there are none
     return ops.getitem, (input, *(arrays or [index])), {"index": (ops.ARRAY,) * rank}
@@ -91,18 +127,21 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     >>> torch.tensor([[1, 2], [3, 4]]).gather(1, torch.tensor([[1], [0]])).tolist()
     [[2], [3]]
     """
+    same_rank = len(input.shape) == len(index.shape)
+    if same_rank and out is None and not sparse_grad:
+        return gather_values(input, index, dim)
     d = normalize_dim(dim, len(input.shape))
     here, places = refresh(input)._fx_value, refresh(index)._fx_value
     check_index("gather", places, here.shape, d)
     if aval_of(places).size:
         check_index_fits("gather", places, here, d)
-    if sparse_grad and out is None and len(input.shape) == len(index.shape) and type(places) is np.ndarray:
+    if sparse_grad and out is None and same_rank and type(places) is np.ndarray:
         arrays = np.ix_(*map(np.arange, places.shape))
         matched = [places if i == d else np.broadcast_to(x, places.shape) for i, x in enumerate(arrays)]
         found = choose_sparsely(gather_values.operation, input, matched)
         if found is not None:
             return found
-    if len(input.shape) == len(index.shape) or not aval_of(places).size:
+    if same_rank or not aval_of(places).size:
         return gather_values.operation((input, index), {"dim": d}, out)
     flat = gather_values.operation(
         (reshape(input, (prod(input.shape),)), reshape(index, (prod(index.shape),))), {"dim": 0}
@@ -123,7 +162,7 @@ def index_select(input, dim: int, index) -> Any:
     if aval_of(index).dtype not in (np.dtype("i4"), np.dtype("i8")):
         raise TensorError("index_select(): Expected dtype int32 or int64 for index", hint="index.long()")
     n = input.shape[d] if input.ndim else 1
-    if type(index) is np.ndarray and index.size and (index.min() < 0 or index.max() >= n):
+    if type(index) is np.ndarray and not are_within(index, n):
         raise DimensionError("index out of range in self", hint=place_hint(n, 0))
     if not input.ndim:
         if (count := aval_of(index).size) != 1:
@@ -204,7 +243,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out=None) -> Any:
 @expose("function method")
 @with_out
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The first `size` rows of `nonzero`; where there are fewer, rows of `fill_value`."""
+    """The first `size` rows of `nonzero`; if there are fewer, rows of `fill_value`."""
     found = nonzero(input)[:size]
     rest = found.new_full((size - found.shape[0], input.ndim), fill_value)
     return cat([found, rest])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...extend import (
+    SCALARS,
     ConcretizationError,
     Tracer,
     UnsupportedError,
@@ -25,7 +26,7 @@ from ...extend import (
     ops,
     source_info,
 )
-from .._core.dtypes import short_name
+from .._core.dtypes import cast_number, short_name
 from .._core.inplace import fill_number, to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
@@ -107,8 +108,8 @@ def normalize_key(key) -> Any:
 
 
 def is_truth_value(entry) -> bool:
-    """Whether an entry of a key is one truth value: it stands for no dimension of the operand, but makes one, of which
-    it is the mask."""
+    """Whether an entry of a key is a single truth value: it consumes no dimension of the operand, but adds one, and
+    masks that."""
     return isinstance(entry, bool | np.bool_) or (is_mask(entry) and not entry.shape)
 
 
@@ -351,7 +352,9 @@ def setitem(self: Tensor, key, value) -> None:
         write_view(view, value)
         return
     if not isinstance(value, Tensor):
-        value = make_tensor(current_tape(), np.asarray(value).astype(self.dtype.numpy))
+        numpy = self.dtype.numpy
+        array = cast_number(value, numpy) if type(value) in SCALARS else np.asarray(value).astype(numpy)
+        value = make_tensor(current_tape(), array)
     entries = key if isinstance(key, tuple) else (key,)
     if not value.shape and all(e is True or is_mask(e) or not is_index_tensor(e) for e in entries):
         value = value.to(self.dtype)
@@ -364,7 +367,7 @@ def setitem(self: Tensor, key, value) -> None:
 
 
 def write_view(view: Tensor, value) -> None:
-    """Write a number or a Tensor, broadcast, into a view. Leading dimensions of length one may be too many."""
+    """Write a number or a Tensor, broadcast, into a view. Surplus leading dimensions of length one are dropped."""
     if not isinstance(value, Tensor):
         fill_number(view, value, "fill_")
         return

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import Cache, Linear, aval_of, ops
+from ...extend import Cache, Linear, aval_of, ops, source_info
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.error_messages import tensor_hint
 from .._core.precision import value_dtype
@@ -284,7 +284,7 @@ def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
         warnings.warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=source_info.user_stacklevel(),
         )
     elif indexing not in ("ij", "xy"):
         raise TensorError(

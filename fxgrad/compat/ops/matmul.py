@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import SCALARS, BatchTracer, Bilinear, aval_of, kind_of, masked, ops
+from ...extend import dot as dot_arrays
 from ...numpy import contraction
 from .._core.dtypes import c_type_name
 from .._core.primitives import declare_primitive
@@ -94,7 +95,7 @@ class MatrixProduct(Bilinear):
     def pull_plain(self, ct, residuals: tuple) -> tuple[Any, Any]:
         """The pullback on plain arrays."""
         a, b = residuals
-        return None if b is None else ct.dot(b.T), None if a is None else a.T.dot(ct)
+        return None if b is None else dot_arrays(ct, b.T), None if a is None else dot_arrays(a.T, ct)
 
     def pull(self, ct, a, b) -> tuple[Any, Any]:
         """The pullback, from the residuals that `vjp` gives."""
@@ -113,7 +114,7 @@ def right_cotangent(ct, a) -> Any:
 def product_kernel(xp) -> Any:
     def product(a, b) -> Any:
         if type(a) is type(b) is np.ndarray and a.ndim == b.ndim == 2 and a.shape[1] == b.shape[0]:
-            return a.dot(b)
+            return dot_arrays(a, b)
         return multiply_matrices(a, b)
 
     return product

@@ -2,7 +2,7 @@
 them.
 
 Here one operation serves all kinds of operands: all overloads of a name, `aten.sum.default` and `aten.sum.dim_IntList`,
-are the same object, which prints as the first of them.
+are the same object, which prints as the first of them. The name itself, `aten.sum`, is a packet of them.
 """
 
 from __future__ import annotations
@@ -60,48 +60,60 @@ FIRST_OVERLOADS = {
     }.items()
     for name in names.split()
 }
+# What programs name where operations are counted; derivatives run under other names.
+ATTENTION = "_scaled_dot_product_flash_attention"
+COUNTED = {"convolution_backward", ATTENTION, f"{ATTENTION}_backward"}
 OVERLOADS = """
     default out dim dim_IntList int int_out self self_int correction memory_format sizes unary_out Dimname Scalar
     Scalar_mode Scalar_out ScalarOther ScalarSelf Tensor Tensor_Scalar Tensor_Tensor Tensor_mode Tensor_out
 """
 
 
+def convolve(
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any,
+    groups: int,
+) -> Any:  # fmt: skip
+    """Carry out a convolution of any number of dimensions, or the transpose of one."""
+    functions, dims = SPACES["nn.functional"], len(weight.shape) - 2
+    if transposed:
+        function = functions[f"conv_transpose{dims}d"]
+        return function(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return functions[f"conv{dims}d"](input, weight, bias, stride, padding, dilation, groups)
+
+
 class AtenOperation:
-    """One of torch's operations: `torch.ops.aten.mm.default`, which prints as that. There is one for each name, so that
-    it can be compared and be in sets. Calling it calls the function of this name."""
+    """An operation of `torch.ops.aten`, such as `torch.ops.aten.mm.default`, which is also its repr. Each name has one
+    object, so that operations can be compared and put into sets. Calling it calls the function of this name."""
 
     def __init__(self, name: str):
         self._opname = name
         self._overloadname = FIRST_OVERLOADS.get(name.removesuffix("_"), "default")
         self.__name__ = f"{name}.{self._overloadname}"
-        self.__qualname__ = self.__name__
+        self.__qualname__, self.__module__ = self.__name__, "torch.ops.aten"
 
     namespace = "aten"
 
     @property
-    def overloadpacket(self) -> AtenOperation:
-        """All overloads of the name, which are one."""
-        return self
+    def overloadpacket(self) -> AtenPacket:
+        """All overloads of the name."""
+        return aten_packet(self._opname)
 
     def name(self) -> str:
         """The name with its namespace: `aten::mm`."""
         return f"aten::{self._opname}"
 
-    def __call__(self, *args, **kwargs) -> Any:
-        for space in ("function", "nn.functional", "method"):
-            function = SPACES[space].get(self._opname)
-            if function is not None:
-                return function(*args, **kwargs)
-        raise NotImplementedError(f"{self} is called by another function, and cannot be called itself")
+    @property
+    def function(self) -> Any:
+        """The function of this name: None if the operation is called by another one."""
+        if self._opname == "convolution":
+            return convolve
+        spaces = ("function", "nn.functional", "method")
+        return next((f for f in (SPACES[space].get(self._opname) for space in spaces) if f is not None), None)
 
-    def __getattr__(self, overload: str) -> Any:
-        if overload in OVERLOADS.split():
-            return self
-        if not overload.startswith("__") and not is_asked():  # named, as in a table of operations
-            return make_absent(
-                f"torch.ops.aten.{self._opname}.{overload}", "no overload is known by this name here"
-            )
-        raise AttributeError(f"The underlying op of 'aten.{self._opname}' has no overload name '{overload}'")
+    def __call__(self, *args, **kwargs) -> Any:
+        if self.function is None:
+            raise NotImplementedError(f"{self} is called by another function, and cannot be called itself")
+        return self.function(*args, **kwargs)
 
     def __str__(self) -> str:
         return f"aten.{self.__name__}"
@@ -110,8 +122,34 @@ class AtenOperation:
         return f"<OpOverload(op='aten.{self._opname}', overload='{self._overloadname}')>"
 
 
+class AtenPacket:
+    """A name of `torch.ops.aten`, such as `torch.ops.aten.mm`; its attributes are the operation's overloads. Calling it
+    calls the operation."""
+
+    def __init__(self, name: str):
+        self._qualified_op_name, self.__name__ = f"aten::{name}", name
+        self.__module__ = "torch.ops.aten"
+
+    def __call__(self, *args, **kwargs) -> Any:
+        return aten_operation(self.__name__)(*args, **kwargs)
+
+    def __getattr__(self, overload: str) -> Any:
+        operation = aten_operation(self.__name__)
+        if overload in OVERLOADS.split():
+            return operation
+        if not overload.startswith("__") and not is_asked():  # named, as in a table of operations
+            return make_absent(f"torch.ops.{self}.{overload}", "no overload is known by this name here")
+        raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+
 class AtenNamespace:
-    """`torch.ops.aten`, which has an `AtenOperation` for every name that an operation is known by.
+    """`torch.ops.aten`, which has an `AtenPacket` for every name that an operation is known by.
 
     >>> torch.ops.aten.mm.default
     <OpOverload(op='aten.mm', overload='default')>
@@ -126,7 +164,7 @@ class AtenNamespace:
             if name.startswith("__") or is_asked():
                 raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
             return make_absent(f"torch.ops.aten.{name}", "no operation is known by this name here")
-        return aten_operation(name)
+        return aten_packet(name)
 
     def __dir__(self) -> list[str]:
         return sorted(aten_names())
@@ -149,10 +187,16 @@ def aten_operation(name: str) -> AtenOperation:
 
 
 @cache
+def aten_packet(name: str) -> AtenPacket:
+    """The packet of a name."""
+    return AtenPacket(name)
+
+
+@cache
 def aten_names() -> set[str]:
     """The names of all operations."""
     load_families()
-    names = {COMPUTED_BY.get(name, name) for name in OPERATIONS}
+    names = {COMPUTED_BY.get(name, name) for name in OPERATIONS} | COUNTED
     return names | {f"{name}_" for name, operation in OPERATIONS.items() if operation.inplace}
 
 

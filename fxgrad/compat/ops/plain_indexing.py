@@ -66,9 +66,27 @@ def find_part(key, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any] | None
     return None if maker is None else (tuple(found), maker.operation)
 
 
+def find_places(key, shape: tuple[int, ...]) -> tuple[np.ndarray, ...] | None:
+    """Return the index arrays of a key that is a plain Tensor of integers, or several of one shape, or the mask of the
+    first dimensions; None for other keys."""
+    keys = (key,) if type(key) is Tensor else key
+    if type(keys) is not tuple or not 0 < len(keys) <= len(shape):
+        return None
+    found: list[np.ndarray] = []
+    for entry in keys:
+        array = constant_array(entry) if type(entry) is Tensor else None
+        if array is None or not array.shape or (found and array.shape != found[0].shape):
+            return None
+        if array.dtype.char not in "lqi":
+            is_mask = len(keys) == 1 and array.dtype.char == "?" and array.shape == shape[: array.ndim]
+            return (array,) if is_mask else None
+        found.append(array)
+    return tuple(found)
+
+
 def index_directly(operation) -> Callable[[Any, Any], Any]:
-    """Return the function that indexes a plain Tensor: the view that integers and slices make, or the rows that a
-    Tensor of positions chooses, recorded by this operation; None where there is more to decide."""
+    """Return the function that indexes a plain Tensor: the view that integers and slices make, or the entries that
+    Tensors of positions, or a mask, choose, recorded by this operation; None if there is more to decide."""
 
     def take(tensor, key) -> Any:
         context = current()
@@ -76,11 +94,9 @@ def index_directly(operation) -> Callable[[Any, Any], Any]:
         if edge is NOT_PLAIN:
             return None
         value = tensor._fx_value
-        if type(key) is Tensor:
-            return take_rows(operation, value, edge, key)
-        part = find_part(key, value.shape)
+        part = None if type(key) is Tensor else find_part(key, value.shape)
         if part is None:
-            return None
+            return take_places(operation, value, edge, key)
         index, op = part
         step = allocate_tensor(ViewStep)
         step.operation, step.operands, step.params, step.index = op, (), {"index": index}, None
@@ -92,37 +108,66 @@ def index_directly(operation) -> Callable[[Any, Any], Any]:
     return take
 
 
-def take_rows(operation, value: np.ndarray, edge, key) -> Any:
-    """Return the rows of an array at the places that a plain Tensor of integers gives, recorded by the operation with
-    this edge to the array; None where there is more to decide."""
-    places = constant_array(key)
-    if places is None or not places.shape or places.dtype.char not in "lqi":
+def take_places(operation, value: np.ndarray, edge, key) -> Any:
+    """Return the entries of an array at places (see `find_places`), recorded by the operation with this edge to the
+    array; None if there is more to decide."""
+    places = find_places(key, value.shape)
+    if places is None or not value.flags.c_contiguous:
         return None
-    if not value.shape or not value.flags.c_contiguous:
-        return None
+    is_mask = places[0].dtype.char == "?"
     try:
-        rows = value.take(places, 0)
+        single = len(places) == 1 and not is_mask
+        rows = value.take(places[0], 0) if single else np.ascontiguousarray(value[places])
     except IndexError:
         return None
     if edge is None:
         return make_result(rows, operation, None, None, 3)
-    params = {"index": (ops.ARRAY, *(WHOLE,) * (value.ndim - 1))}
-    pullback = GATHER, ([Aval(value.shape, value.dtype), places], params), PULL_GATHER
-    return make_result(rows, operation, pullback, (edge, None), 3)
+    places = places[0].nonzero() if is_mask else places
+    index = (*(ops.ARRAY,) * len(places), *(WHOLE,) * (value.ndim - len(places)))
+    pullback = GATHER, ([Aval(value.shape, value.dtype), *places], {"index": index}), PULL_GATHER
+    return make_result(rows, operation, pullback, (edge, *(None,) * len(places)), 3)
 
 
 def write_part(tensor, key, value) -> bool:
-    """Write a number, or a plain Tensor of the dtype and shape, into the part of a plain Tensor that a key of integers
-    and slices chooses, where nothing is recorded. Return whether that was done."""
+    """Write a number, or a plain Tensor of the dtype and shape, into the part of a plain Tensor that a key chooses,
+    where nothing is recorded. Return whether that was done."""
     memory = writable_array(tensor)
-    part = None if memory is None else find_part(key, memory.shape)
-    if memory is None or part is None:
+    if memory is None:
         return False
+    part = None if type(key) is Tensor else find_part(key, memory.shape)
+    if part is None:
+        return write_places(memory, key, value)
     view = memory[(*part[0], ...)]
     if type(value) not in SCALARS:
         return copy_directly(value, view, memory)
     view[...] = cast_number(value, memory.dtype)
     VERSIONS.record_change(memory, "fill_", source_info.user_frame())
+    return True
+
+
+def write_places(memory: np.ndarray, key, value) -> bool:
+    """Write as `write_part` does at places: see `find_places`."""
+    places = find_places(key, memory.shape)
+    if places is None or not memory.flags.c_contiguous:
+        return False
+    if type(value) in SCALARS:
+        entries = cast_number(value, memory.dtype)
+    else:
+        first, entries = places[0], constant_array(value)
+        if entries is None or entries.dtype is not memory.dtype or np.may_share_memory(entries, memory):
+            return False
+        is_mask = first.dtype.char == "?"
+        shape = (int(np.count_nonzero(first)),) if is_mask else first.shape
+        if entries.shape and entries.shape != (
+            *shape,
+            *memory.shape[first.ndim if is_mask else len(places) :],
+        ):
+            return False
+    try:
+        memory[places] = entries
+    except IndexError:
+        return False
+    VERSIONS.record_change(memory, "index_put_", source_info.user_frame())
     return True
 
 

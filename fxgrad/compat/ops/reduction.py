@@ -50,7 +50,7 @@ def sum_operand(x, dtype) -> Any:
     return x if value_dtype(x) == target else ops.convert(x, dtype=target)
 
 
-@operation("input", overload=over_dims)
+@operation("input", overload=over_dims, by_value=False)
 def sum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The sum over some dimensions, or all.
 
@@ -74,7 +74,7 @@ def nansum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     return sum_dims(ops.where(ops.isnan(x), 0, x) if kind(x) == "f" else x, dim, keepdim)
 
 
-@operation("input", overload=over_dims)
+@operation("input", overload=over_dims, by_value=False)
 def prod(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The product along one dimension, or of all elements."""
     axis = None if dim is None else (normalize_dim(dim, aval_of(input).ndim),)
@@ -230,14 +230,14 @@ def extremum_index(name: str, function, x, dim, keepdim: bool) -> Any:
     return keep_reduced_axes(found, shape, (axis,), keepdim)
 
 
-@operation("input")
+@operation("input", by_value=False)
 def argmax(input, dim=None, keepdim: bool = False) -> Any:
     """The place of the greatest, the first one."""
     ensure_numbers("argmax", input)
     return extremum_index("argmax", ops.argmax, input, dim, keepdim)
 
 
-@operation("input")
+@operation("input", by_value=False)
 def argmin(input, dim=None, keepdim: bool = False) -> Any:
     """The place of the least, the first one."""
     ensure_numbers("argmin", input)
@@ -322,19 +322,19 @@ def reduce_truth(function, x, dim, keepdim: bool) -> Any:
     return ops.convert(found, dtype=value_dtype(x)) if value_dtype(x) == np.uint8 else found
 
 
-@operation("input")
+@operation("input", by_value=False)
 def all(input, dim=None, keepdim: bool = False) -> Any:
     """Whether all entries are true (not 0), along some dimensions or of all."""
     return reduce_truth(ops.reduce_all, input, dim, keepdim)
 
 
-@operation("input")
+@operation("input", by_value=False)
 def any(input, dim=None, keepdim: bool = False) -> Any:
     """Whether one entry is true (not 0), along some dimensions or of all."""
     return reduce_truth(ops.reduce_any, input, dim, keepdim)
 
 
-@operation("input", out=False)
+@operation("input", out=False, by_value=False)
 def count_nonzero(input, dim=None) -> Any:
     """How many are not 0."""
     return sum_dims(ops.convert(ops.not_equal(input, 0), dtype=default_numpy_dtype("i")), dim)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter
 from typing import Any
 
 import numpy as np
 
-from ...extend import aval_of, is_differentiable, kind_of, ops
+from ...extend import aval_of, is_differentiable, kind_of, native_function, ops
 from .._core.dtypes import cast_number
 from .._core.inplace import to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
+from .._declare.composite import Composite, prefer
 from .._declare.entry import take_number
 from .._declare.operation import operation
 from .._declare.out import with_out
@@ -31,6 +32,36 @@ from .viewing import expand_values, reshape
 # The operations of which torch says by an IndexError that a place is not there; of others it is a RuntimeError.
 INDEXING = ("index_copy", "index_fill", "index_reduce")
 REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+COMBINING = {"sum": "add", "prod": "multiply", "mean": "mean", "amax": "maximum", "amin": "minimum"}
+WRITING = {None: "", "add": "add", "multiply": "multiply"}
+
+
+class Scattering(Composite):
+    """An operation on (input, index, src) that combines entries at places. One function of machine code looks at the
+    places, too, where arrays match; everything else, and what it refuses, takes the general way."""
+
+    def forward(self, values: Sequence[Any], params: dict) -> Callable[..., list[Any]]:
+        """See `Composite`."""
+        general = super().forward(values, params)
+        combination = self.combination(**params)
+        plain = combination is not None and len(values) == 3 and all([type(v) is np.ndarray for v in values])
+        direct = native_function("matched.combiner")(combination, *values, params["dim"]) if plain else None
+        return prefer(direct, general)
+
+    @staticmethod
+    def combination(dim: int, reduce: Any = "sum", include_self: bool = True, alpha: Any = 1) -> str | None:
+        """Return the combination that these parameters say; None where there is more to do."""
+        return COMBINING.get(reduce) if include_self is True and type(alpha) is int and alpha == 1 else None
+
+
+class Writing(Scattering):
+    """A Scattering that writes entries, unless it is to combine them."""
+
+    @staticmethod
+    def combination(dim: int, reduce: Any = None) -> str | None:
+        return WRITING.get(reduce)
 
 
 def locate_entries(operation: str, input, dim: int, index, src) -> tuple[Any, list[Any], tuple, Any]:
@@ -86,14 +117,16 @@ def scatter_arguments(input, dim: int, index, src=None, *, value=None, reduce=No
     if not isinstance(src, Tensor) or value is not None:
         if isinstance(src, Tensor):
             src = take_number(scatter.operation, "value", src)
-        src = make_tensor(
-            current_tape(), move_array(cast_number(src, input.dtype.numpy), device_of(input._fx_value))
-        )
-        src = expand_values(reshape(src, (1,) * len(index.shape)), index.shape)
+        number = move_array(cast_number(src, input.dtype.numpy), device_of(input._fx_value))
+        shape = index.shape
+        if type(number) is np.ndarray:  # of which kernels read rows
+            src = make_tensor(current_tape(), np.full(shape, number))
+        else:
+            src = expand_values(reshape(make_tensor(current_tape(), number), (1,) * len(shape)), shape)
     return (input, index, src), {"dim": dim, "reduce": reduce}
 
 
-@operation("input index src", inplace=True, arguments=scatter_arguments)
+@operation("input index src", inplace=True, arguments=scatter_arguments, composite=Writing)
 def scatter(input, index, src, dim: int, reduce) -> Any:
     """The Tensor with entries of `src`, or one value, written at places along a dimension, entries along the others
     matched. Where places are repeated one of the entries is there afterwards, and has the gradient.
@@ -110,7 +143,7 @@ def scatter(input, index, src, dim: int, reduce) -> Any:
     return combine_entries("scatter", COMBINATIONS[reduce], input, dim, index, src)
 
 
-@operation("input index src", inplace=True)
+@operation("input index src", inplace=True, composite=Scattering)
 def scatter_add(input, dim: int, index, src) -> Any:
     """The Tensor with the entries of `src` added at places along a dimension."""
     check_source_dtype("scatter", input, src)
@@ -165,7 +198,7 @@ def reduce_entries(input, dim: int, index, src, reduce: str, include_self: bool)
     return ops.reshape(y, shape=tuple(input.shape))
 
 
-@operation("input index src", inplace=True)
+@operation("input index src", inplace=True, composite=Scattering)
 def scatter_reduce(input, dim: int, index, src, reduce: str, *, include_self: bool = True) -> Any:
     """Entries at places along a dimension reduced to one number with those of `src`.
 
@@ -232,7 +265,7 @@ def combine_slices(operation: str, combine, input, d: int, index, places, source
     return combine_entries(operation, combine, input, d, places, source)
 
 
-@operation("input index source", inplace=True)
+@operation("input index source", inplace=True, composite=Scattering)
 def index_add(input, dim: int, index, source, *, alpha=1) -> Any:
     """The Tensor with slices added at places along a dimension, `alpha` times."""
     d, places, source = expand_index("index_add", input, dim, index, source)
@@ -241,7 +274,7 @@ def index_add(input, dim: int, index, source, *, alpha=1) -> Any:
     return combine_slices("index_add", add_to_entries, input, d, index, places, source)
 
 
-@operation("input index source", inplace=True)
+@operation("input index source", inplace=True, composite=Writing)
 def index_copy(input, dim: int, index, source) -> Any:
     """The Tensor with slices written at places along a dimension."""
     d, places, source = expand_index("index_copy", input, dim, index, source)
@@ -264,7 +297,7 @@ def index_fill(input, dim: int, index, value) -> Any:
     )
 
 
-@operation("input index source", inplace=True)
+@operation("input index source", inplace=True, composite=Scattering)
 def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: bool = True) -> Any:
     """Reduce slices at places along a dimension with those of `source`, by "prod", "mean", "amax" or "amin"."""
     if reduce not in REDUCTIONS[1:]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import SCALARS, aval_of, concretize, ops
+from ...extend import SCALARS, aval_of, concretize, native_function, ops
 from .._core.device_level import run_on_host
 from .._core.tensor import Tensor
+from .._declare.composite import Composite, prefer
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.promotion import convert_value
@@ -76,7 +78,20 @@ def argsort(input, dim: int = -1, descending: bool = False, stable: bool = False
     return ops.reshape(sort_order(x, axis, descending), shape=aval_of(input).shape)
 
 
-@declare_selection("topk")
+class Ranking(Composite):
+    """The greatest or least entries in order, which one function of machine code finds in rows where they are few."""
+
+    def forward(self, values: Sequence[Any], params: dict) -> Callable[..., list[Any]]:
+        """See `Composite`."""
+        general, (x,) = super().forward(values, params), values
+        k, dim = params["k"], params["dim"]
+        in_rows = type(x) is np.ndarray and x.ndim > 0 and dim in (-1, x.ndim - 1) and type(k) is int
+        return prefer(
+            native_function("ranking.ranker")(x, k, not params["largest"]) if in_rows else None, general
+        )
+
+
+@declare_selection("topk", composite=Ranking)
 def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k greatest (or least) elements in order, and their places."""
     x, axis = row_and_axis(input, dim)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...extend import source_info
 from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import SPACES, expose
@@ -57,7 +58,7 @@ def complete_window(
             hint=f"win_length={n_fft}",
         )
     if window is None:
-        warnings.warn(WINDOW_WARNINGS[name], UserWarning, stacklevel=4)
+        warnings.warn(WINDOW_WARNINGS[name], UserWarning, stacklevel=source_info.user_stacklevel())
         window = ones(length, dtype=input.real.dtype, device=input.device)
     elif window.ndim != 1 or window.shape[0] != length:
         raise TensorError(
@@ -166,7 +167,7 @@ def stft(
     spectra = transform(frames, norm="ortho" if normalized else "backward").transpose(-1, -2)
     if return_complex:
         return spectra
-    warnings.warn(REAL_WARNING, UserWarning, stacklevel=3)
+    warnings.warn(REAL_WARNING, UserWarning, stacklevel=source_info.user_stacklevel())
     return view_as_real(spectra)
 
 
@@ -183,7 +184,7 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Tensor:
-    """The signal of which `stft` with the same arguments gives spectra: that of least squares, where there is none.
+    """The signal of which `stft` with the same arguments gives spectra: that of least squares, if there is none.
 
     Args:
         input: complex spectra of (…, frequencies, frames).
@@ -260,7 +261,7 @@ def istft(
             "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. "
             "Please check your center and hop_length settings.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=source_info.user_stacklevel(),
         )
         signal = pad(signal, (0, missing))
     return signal

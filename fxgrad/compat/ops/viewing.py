@@ -16,10 +16,11 @@ from .._core.inplace import to_inplace_view
 from .._core.layout import can_view_as, layout_array
 from .._core.memory import is_array
 from .._core.tensor import Size, Tensor
+from .._declare.entrance import make_entrance
 from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
-from .._declare.view_plan import with_known_views
+from .._declare.view_plan import remember_views
 from ..errors import ArgumentError, TensorError
 from .arguments import (
     add_variadic_method,
@@ -447,7 +448,7 @@ def conjugate_transpose(self: Tensor) -> Tensor:
 
 for name, function in {
     "T": reverse_dims,
-    "mT": with_known_views(transpose_matrices),
+    "mT": make_entrance(transpose_matrices, "mT", ("fxgrad.compat", "Tensor.mT"), remember_views()),
     "mH": conjugate_transpose_matrices,
     "H": conjugate_transpose,
 }.items():

@@ -81,7 +81,7 @@ def root_mean_square(x) -> Any:
 
 
 def mean_along(x, axis: int) -> Any:
-    """The mean along an axis, which is kept; zero where there are no entries."""
+    """The mean along an axis, which is kept; zero if there are no entries."""
     return x.sum(axis=axis, keepdims=True) / max(1, x.shape[axis])
 
 

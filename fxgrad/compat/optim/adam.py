@@ -6,6 +6,7 @@ from typing import Any
 
 from ...extend import ops
 from .._core.tensor import Tensor
+from .._make.creation import scalar_tensor, zeros_like
 from ..errors import ArgumentValueError
 from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_to, count_step, decay_weights, follow_mean, follow_square, state_entry
@@ -62,6 +63,36 @@ class Adam(
                     f"Tensor betas[{i}] must be 1-element",
                     hint=f"betas[{i}].mean(), or one optimizer for each",
                 )
+
+    def _init_group(
+        self,
+        group: dict[str, Any],
+        params_with_grad: list[Tensor],
+        grads: list[Tensor],
+        exp_avgs: list[Tensor],
+        exp_avg_sqs: list[Tensor],
+        max_exp_avg_sqs: list[Tensor],
+        state_steps: list[Tensor],
+    ) -> bool:
+        """Append the parameters of a group that have gradients to lists, with their states, which are made if they are
+        not there. Optimizers that derive from this one compute steps of these.
+
+        Returns:
+            Whether a parameter is complex.
+        """
+        names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])]
+        lists = [exp_avgs, exp_avg_sqs, max_exp_avg_sqs]
+        for p in [p for p in group["params"] if p.grad is not None]:
+            state = self.state[p]
+            if not state:
+                state["step"] = scalar_tensor(0.0)
+                state.update({name: zeros_like(p) for name in names})
+            params_with_grad.append(p)
+            grads.append(p.grad)
+            state_steps.append(state["step"])
+            for name, found in zip(names, lists):
+                found.append(state[name])
+        return any(p.is_complex() for p in params_with_grad)
 
     def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (beta1, beta2), lr = options["betas"], options["lr"]

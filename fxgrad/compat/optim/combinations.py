@@ -30,7 +30,7 @@ class CombinedScheduler(LRScheduler):
 
 
 def check_schedulers(owner: str, schedulers: Sequence[Any], optimizer: Optimizer | None) -> Optimizer:
-    """Return the optimizer of all schedulers, the one that is given where one is.
+    """Return the common optimizer of the schedulers, or the given one.
 
     Raises:
         ValueError: there are several, or a scheduler that needs a measure.

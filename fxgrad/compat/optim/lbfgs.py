@@ -320,7 +320,7 @@ def _cubic_interpolate(
     bounds: tuple[float, float] | None = None,
 ) -> float:
     """The place between bounds (the two places) at which the cubic of these values and slopes is least; their middle
-    where there is none. Source: Nocedal and Wright, 2006, equation 3.59."""
+    if there is none. Source: Nocedal and Wright, 2006, equation 3.59."""
     (x, f, df), (y, g, dg) = sorted(
         [(x1, float(f1), float(g1)), (x2, float(f2), float(g2))], key=itemgetter(0)
     )

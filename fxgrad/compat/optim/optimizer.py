@@ -61,13 +61,13 @@ required = _RequiredParameter()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Have hook(optimizer, args, kwargs) called before the steps of all optimizers; see
+    """Register hook(optimizer, args, kwargs) to be called before the steps of all optimizers; see
     `Optimizer.register_step_pre_hook`."""
     return GLOBAL_PRE_HOOKS.add(hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Have hook(optimizer, args, kwargs) called after the steps of all optimizers."""
+    """Register hook(optimizer, args, kwargs) to be called after the steps of all optimizers."""
     return GLOBAL_POST_HOOKS.add(hook)
 
 
@@ -177,7 +177,7 @@ class Optimizer:
     profile_hook_step = staticmethod(note_step)
 
     def _fx_begin_hooks(self) -> None:
-        """Begin with no hooks where there are no lists of them yet."""
+        """Begin with no hooks if there are no lists of them yet."""
         for kind in HOOK_KINDS:
             self.__dict__.setdefault(f"_optimizer_{kind}_hooks", HookList())
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
@@ -293,7 +293,8 @@ class Optimizer:
 
     # -- hooks ------------------------------------------
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have hook(optimizer, args, kwargs) called before each step; (args, kwargs) that it returns are used instead.
+        """Register hook(optimizer, args, kwargs) to be called before each step; (args, kwargs) that it returns are
+        used instead.
 
         Returns:
             A handle whose `remove()` takes it away again.
@@ -306,19 +307,20 @@ class Optimizer:
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have hook(optimizer, args, kwargs) called after each step."""
+        """Register hook(optimizer, args, kwargs) to be called after each step."""
         return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Have hook(optimizer) called before `state_dict`; first of all with `prepend`."""
+        """Register hook(optimizer) to be called before `state_dict`; first of all with `prepend`."""
         return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Have hook(optimizer, state_dict) called after `state_dict`, whose result is what it returns, if not None.
+        """Register hook(optimizer, state_dict) to be called after `state_dict`, whose result is what it returns, if
+        not None.
 
         Args:
             prepend: whether it is called before the others.
@@ -328,8 +330,8 @@ class Optimizer:
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Have hook(optimizer, state_dict) called before `load_state_dict`, which loads what it returns, if not None;
-        the dict is a shallow copy.
+        """Register hook(optimizer, state_dict) to be called before `load_state_dict`, which loads what it returns, if
+        not None; the dict is a shallow copy.
 
         Args:
             prepend: whether it is called before the others.
@@ -339,7 +341,7 @@ class Optimizer:
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Have hook(optimizer) called after `load_state_dict`.
+        """Register hook(optimizer) to be called after `load_state_dict`.
 
         Args:
             prepend: whether it is called before the others.

@@ -230,7 +230,7 @@ def read_option(x, recorded: bool) -> Any:
 
 # -- complex parameters ------------------------------------------
 def is_complex_array(x) -> bool:
-    """Whether it is an array of complex numbers."""
+    """Whether a value is an array of complex numbers."""
     return is_array(x) and x.dtype.kind == "c"
 
 

@@ -79,7 +79,7 @@ class LRScheduler:
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Begin the next epoch, or the one that is given."""
+        """Begin the next epoch, or the given one."""
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
@@ -94,7 +94,7 @@ class LRScheduler:
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
-        """Set the learning rates of the next epoch, or of one: in closed form where there is one."""
+        """Set the learning rates of the next epoch, or of one: in closed form if there is one."""
         with self._fx_inside_step():
             if epoch is None:
                 self.last_epoch += 1
@@ -157,7 +157,7 @@ def set_option(group: dict[str, Any], name: str, value) -> None:
 
 
 def per_group(name: str, given, optimizer: Optimizer) -> list[Any]:
-    """Return a value for each group: the one that is given for all, or the given list."""
+    """Return a value for each group: the given number repeated, or the given list."""
     groups = optimizer.param_groups
     if not isinstance(given, list | tuple):
         return [copy_number(given) for _ in groups]

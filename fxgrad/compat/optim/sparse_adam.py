@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...extend import api_boundary
 from .._core.tensor import Tensor
+from .._declare.generated import entry_point
 from .._make.creation import zeros_like
 from ..errors import TensorError
 from .optimizer import check_option
@@ -63,7 +63,7 @@ class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, 
         p.index_put_(rows, -size * mean / (square.sqrt() + options["eps"]), accumulate=True)
 
 
-@api_boundary
+@entry_point
 def sparse_adam(
     params: list[Tensor],
     grads: list[Tensor],

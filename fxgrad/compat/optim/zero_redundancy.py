@@ -62,7 +62,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     # -- parameters ------------------------------------------
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters, of which each process gets some: the largest go to who has least."""
+        """Add a group of parameters and distribute it: each, largest first, goes to the process with the fewest
+        entries."""
         Optimizer.add_param_group(self, param_group)
         group = self.param_groups[-1]
         for p in sorted(group["params"], key=lambda p: p.numel(), reverse=True):
@@ -137,7 +138,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
     # -- uneven inputs ------------------------------------------
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return what takes the steps of the others when the inputs of this process have ended."""
+        """Return the hook that keeps making steps, as the other processes do, after the inputs of this one have
+        ended."""
         return SteppingHook(self)
 
     @property
@@ -152,7 +154,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
 
 
 class SteppingHook(JoinHook):
-    """What a ZeroRedundancyOptimizer does whose process has no inputs left: it makes the steps of its parameters."""
+    """The hook of a ZeroRedundancyOptimizer whose process has no inputs left: it still updates its parameters."""
 
     def __init__(self, optimizer: ZeroRedundancyOptimizer):
         self.optimizer = optimizer

@@ -172,6 +172,6 @@ def refusal(module: str, name: str) -> UnpicklingError:
         f"Unsupported global: GLOBAL {path} was not an allowed global by default. Please use "
         f"`torch.serialization.add_safe_globals([{path}])` or the `torch.serialization.safe_globals([{path}])` context "
         "manager to allowlist this global if you trust this class/function.",
-        hint="nothing else is built from a file here, with weights_only=False either; save and load a state_dict(), "
-        "which needs no classes",
+        hint="weights_only=False builds modules of torch.nn alone; save and load a state_dict(), which needs no "
+        "classes",
     )

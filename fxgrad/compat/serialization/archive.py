@@ -167,7 +167,7 @@ class Archive:
         """Return the contents of a record.
 
         Raises:
-            RuntimeError: there is none; or its checksum is another one.
+            RuntimeError: there is no such record, or its checksum differs.
         """
         made = np.empty(self.find_record(name)[0].file_size, np.uint8)
         self.read_into(name, made)
@@ -177,7 +177,7 @@ class Archive:
         """Read the contents of a record into the memory of an array of the same number of bytes.
 
         Raises:
-            RuntimeError: there is none; or its size or checksum is another one.
+            RuntimeError: there is no such record, or its size or checksum differs.
         """
         entry, start = self.find_record(name)
         self.check_size(name, target.nbytes)

@@ -23,6 +23,7 @@ from .archive import Archive, ArchiveWriter
 from .errors import refuse
 from .legacy import LegacyReader, legacy_globals, save_legacy
 from .machine import Machine, named_globals
+from .modules import find_global_or_module
 from .safetensors import load_file
 from .settings import MAP_SHARED, LoadEndianness, get_default_load_endianness, get_default_mmap_options
 from .source import Source
@@ -205,9 +206,8 @@ def load(
 ) -> Any:
     """Load an object from a file that `save` or torch wrote, in torch's archives or in the format before 1.6.
 
-    A file can build Tensors, containers, numbers, text, NumPy's arrays of these, and what
-    `serialization.add_safe_globals` has allowed. Nothing else: no code is run that the file names, whatever
-    `weights_only` is.
+    A file can build Tensors, containers, numbers, text, NumPy's arrays of these, what `serialization.add_safe_globals`
+    has allowed, and modules of torch.nn if `weights_only` is False. Nothing else: no code is run that the file names.
 
     Args:
         f: the path of the file, or a file that is open for reading bytes, and can be positioned. Of a path that ends in
@@ -215,7 +215,8 @@ def load(
         map_location: where storages are put: a device, a dict of the devices in the file and ours, or a function
             (storage, the device in the file) → a storage or None. None: where they were.
         pickle_module: None, or Python's own; files are read by this library.
-        weights_only: is always taken for True.
+        weights_only: False: whole modules, as `torch.save(model)` writes them, are built as well: of classes of
+            torch.nn, and of those that are allowed.
         mmap: have memory read from the file when it is looked at; `f` is a path then. Writing into it does not change
             the file, unless `serialization.set_default_mmap_options` has chosen so.
         pickle_load_args: `encoding`, of text that Python 2 wrote, "utf-8" unless given; "bytes": it stays bytes.
@@ -239,6 +240,12 @@ def load(
     >>> b[0] = 7
     >>> a
     tensor([0, 7, 2])
+
+    >>> file = io.BytesIO()
+    >>> torch.save(torch.nn.Linear(2, 3), file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file, weights_only=False)
+    Linear(in_features=2, out_features=3, bias=True)
     """
     check_pickle_module(pickle_module)
     if weights_only and pickle_module is not None:
@@ -254,6 +261,7 @@ def load(
         )
     if is_path(f) and os.fspath(f).endswith(".safetensors"):  # type: ignore[arg-type]
         return load_file(f, check_device(map_location))  # type: ignore[arg-type]
+    find = find_global if weights_only is not False else find_global_or_module
     with open_file(f, "rb") as file:
         left = check_seekable(file)
         if not is_archive(file):
@@ -263,7 +271,7 @@ def load(
                     "please torch.save your checkpoint with this option in order to use mmap.",
                     hint="mmap=False",
                 )
-            return LegacyReader(file, left, map_location, encoding).read()
+            return LegacyReader(file, left, map_location, encoding, find).read()
         archive = Archive(file)
         if archive.has_record("constants.pkl"):
             raise TensorError(
@@ -276,7 +284,7 @@ def load(
                 hint="torch.load(path, mmap=True), or mmap=False",
             )
         reader = ArchiveReader(archive, map_location, os.fspath(f) if mmap else None)  # type: ignore[arg-type]
-        machine = Machine(pickle_source(archive), find_global, reader.load_storage, encoding)
+        machine = Machine(pickle_source(archive), find, reader.load_storage, encoding)
         made = machine.run()
         for act in machine.deferred:
             act()

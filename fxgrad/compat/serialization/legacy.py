@@ -15,10 +15,9 @@ from .._core.meta import is_meta
 from .._core.storage import UntypedStorage
 from .._make.devices import device_of, move_array
 from ..errors import TensorError, TruncatedError
-from .allowed import find_global
 from .archive import fill
 from .errors import refuse
-from .machine import Machine, named_globals
+from .machine import Global, Machine, named_globals
 from .source import Source
 from .storages import (
     MapLocation,
@@ -67,8 +66,16 @@ class LegacyReader:
     as the file has bytes for it.
     """
 
-    def __init__(self, file: Any, left: int, map_location: MapLocation, encoding: str):
+    def __init__(
+        self,
+        file: Any,
+        left: int,
+        map_location: MapLocation,
+        encoding: str,
+        find_global: Callable[[str, str], Global],
+    ):
         self.source, self.map_location, self.encoding = Source(file, left), map_location, encoding
+        self.find_global = find_global
         self.arrays: dict[Any, np.ndarray] = {}  # on the CPU, by keys
         self.storages: dict[Any, UntypedStorage] = {}
         self.room = left
@@ -108,7 +115,7 @@ class LegacyReader:
 
     def run(self) -> Any:
         """Run the next pickle."""
-        machine = Machine(self.source, find_global, self.load_storage, self.encoding)
+        machine = Machine(self.source, self.find_global, self.load_storage, self.encoding)
         made = machine.run()
         self.deferred += machine.deferred
         return made
@@ -160,7 +167,7 @@ class LegacyReader:
         return restore_storage(storage_of_bytes(kind, array), location, self.map_location)
 
     def view(self, kind: StorageType, root: UntypedStorage, view: Any) -> UntypedStorage:
-        """Return the part of a storage that very old files have as another one: (key, offset, size)."""
+        """Return the part of a storage that very old files store as a separate one: (key, offset, size)."""
         if type(view) is not tuple or len(view) != 3 or any(type(n) is not int or n < 0 for n in view[1:]):
             raise refuse("A part of a storage has no place")
         key, offset, size = view

@@ -40,7 +40,7 @@ def rebuild_sparse(machine: Machine, layout, data) -> SparseTensor:
     """Build a sparse Tensor of the pieces in a file, which are checked: places lie inside the shape.
 
     Raises:
-        UnpicklingError: they are no pieces of a sparse Tensor.
+        UnpicklingError: the pieces do not form a sparse Tensor.
     """
     if not isinstance(layout, SparseLayout) or type(data) is not tuple:
         raise refuse("A sparse Tensor has another layout than torch.sparse_coo and torch.sparse_csr")

@@ -25,7 +25,7 @@ STORAGE_NAMES = {f"{short}Storage": name for name, short in SHORT_NAMES.items() 
 
 
 class StorageType:
-    """What `torch.FloatStorage` stands for in a file: the dtype of the elements of a storage. The bytes of
+    """The meaning of `torch.FloatStorage` in a file: the dtype of a storage's elements. The bytes of
     `torch.UntypedStorage` have the dtype uint8.
 
     Args:

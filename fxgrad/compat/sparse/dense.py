@@ -56,7 +56,7 @@ def sparse_dim(self: Tensor) -> int:
 
 @expose("method")
 def dense_dim(self: Tensor) -> int:
-    """How many dimensions have all their entries: all of a dense Tensor."""
+    """The number of dense dimensions; a dense Tensor has no others."""
     return self.ndim
 
 

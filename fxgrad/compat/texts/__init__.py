@@ -26,7 +26,7 @@ PROSE = {"Derivative", "Source"}  # labels that begin a paragraph
 
 @dataclass
 class Entry:
-    """What a file says of one name."""
+    """The entry of one name in a file."""
 
     paragraphs: list[str] = field(default_factory=list)
     parameters: dict[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ def read_entries() -> dict[str, Entry]:
 
 @cache
 def common_parameters() -> dict[str, str]:
-    """What parameters are that mean the same everywhere, by their names."""
+    """The descriptions of parameters that mean the same everywhere, by name."""
     return read_entries()["parameters"].parameters
 
 

@@ -66,7 +66,7 @@ class _DecoratorContextManager:
         raise NotImplementedError
 
     def clone(self) -> Any:
-        """Return another one of the same kind."""
+        """Return a new context manager of the same kind."""
         return type(self)()
 
 

@@ -11,10 +11,11 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-from ...extend import CURRENT, api_boundary, is_object, pytree, use_context
+from ...extend import CURRENT, is_object, pytree, use_context
 from .._core.backward import engine
 from .._core.modes import current_modes, with_modes
 from .._core.tensor import Tensor
+from .._declare.generated import entry_point
 from .._make import generators
 from ..autograd.function import Function
 from ..autograd.grad_mode import no_grad
@@ -39,7 +40,7 @@ def noop_context_fn() -> tuple[Any, Any]:
     return nullcontext(), nullcontext()
 
 
-@api_boundary
+@entry_point
 def checkpoint(
     function: Callable[..., Any],
     *args,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class CheckpointPolicy(Enum):
-    """What becomes of the result of an operation: it is kept, computed again, or kept in the memory of the CPU. MUST
+    """The treatment of the result of an operation: it is kept, recomputed, or kept in CPU memory. MUST
     and PREFER are the same here.
 
     >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
@@ -53,8 +53,8 @@ class CheckpointPolicy(Enum):
 
 
 class SelectiveCheckpointContext:
-    """What a policy is told of an operation beside its operands: `op_output`, its result. `is_recompute` is always
-    False: policies are asked in the first run only.
+    """The information that a policy gets besides the operands of an operation: `op_output`, its result. `is_recompute`
+    is always False: policies are asked in the first run only.
 
     >>> torch.utils.checkpoint.SelectiveCheckpointContext(is_recompute=False).is_recompute
     False
@@ -65,7 +65,8 @@ class SelectiveCheckpointContext:
 
 
 class KeptResult(NamedTuple):
-    """The kept result of one call: the operation, its values, their device if it is another one, and the time."""
+    """The kept result of one call: the operation, its values, their original device if they were moved, and the
+    time."""
 
     operation: AtenOperation
     values: list[Any]

@@ -50,36 +50,36 @@ class SummaryWriter:
             log_dir = os.path.join("runs", f"{now}_{platform.node()}{comment}")
         self.log_dir, self.purge_step = os.fspath(log_dir), purge_step
         self.max_queue, self.flush_secs, self.filename_suffix = max_queue, flush_secs, filename_suffix
-        self._files: dict[str, Any] = {}
-        self._write(None, None, None)
+        self._fx_files: dict[str, Any] = {}
+        self._fx_write(None, None, None)
 
-    def _protocol(self, name: str) -> Any:
+    def _fx_protocol(self, name: str) -> Any:
         """Load a module of messages."""
         return load_library(f"tensorboard.compat.proto.{name}_pb2", "tensorboard", PURPOSE)
 
-    def _file(self, folder: str) -> Any:
+    def _fx_file(self, folder: str) -> Any:
         """Open the event file of a folder."""
-        if folder not in self._files:
+        if folder not in self._fx_files:
             files = load_library("tensorboard.summary.writer.event_file_writer", "tensorboard", PURPOSE)
-            self._files[folder] = files.EventFileWriter(
+            self._fx_files[folder] = files.EventFileWriter(
                 folder, self.max_queue, self.flush_secs, self.filename_suffix
             )
             if self.purge_step is not None:
-                event = self._protocol("event")
+                event = self._fx_protocol("event")
                 start = event.SessionLog(status=event.SessionLog.START)
                 made = event.Event(wall_time=time.time(), step=self.purge_step, file_version="brain.Event:2")
-                self._files[folder].add_event(made)
-                self._files[folder].add_event(
+                self._fx_files[folder].add_event(made)
+                self._fx_files[folder].add_event(
                     event.Event(wall_time=time.time(), step=self.purge_step, session_log=start)
                 )
-        return self._files[folder]
+        return self._fx_files[folder]
 
-    def _write(self, value: Any, step: Any, walltime: float | None, folder: str | None = None) -> None:
+    def _fx_write(self, value: Any, step: Any, walltime: float | None, folder: str | None = None) -> None:
         """Write a value of a summary; None opens the file."""
-        file = self._file(folder or self.log_dir)
+        file = self._fx_file(folder or self.log_dir)
         if value is None:
             return
-        summary, event = self._protocol("summary"), self._protocol("event")
+        summary, event = self._fx_protocol("summary"), self._fx_protocol("event")
         made = event.Event(
             wall_time=time.time() if walltime is None else walltime, summary=summary.Summary(value=[value])
         )
@@ -105,10 +105,10 @@ class SummaryWriter:
             walltime: the time; None: now.
             new_style, double_precision: accepted; numbers are written in single precision.
         """
-        value = self._protocol("summary").Summary.Value(
+        value = self._fx_protocol("summary").Summary.Value(
             tag=tag, simple_value=float(numbers(scalar_value).item())
         )
-        self._write(value, global_step, walltime)
+        self._fx_write(value, global_step, walltime)
 
     def add_scalars(
         self,
@@ -127,8 +127,8 @@ class SummaryWriter:
         for tag, scalar in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{tag}")
             number = float(numbers(scalar).item())
-            value = self._protocol("summary").Summary.Value(tag=main_tag, simple_value=number)
-            self._write(value, global_step, walltime, folder)
+            value = self._fx_protocol("summary").Summary.Value(tag=main_tag, simple_value=number)
+            self._fx_write(value, global_step, walltime, folder)
 
     def add_histogram(
         self,
@@ -157,7 +157,7 @@ class SummaryWriter:
         counts, edges = np.histogram(data, EDGES if isinstance(bins, str) and bins == "tensorflow" else bins)
         inside = np.flatnonzero(counts)
         first, last = (inside[0], inside[-1] + 1) if len(inside) else (0, len(counts))
-        histogram = self._protocol("summary").HistogramProto(
+        histogram = self._fx_protocol("summary").HistogramProto(
             min=data.min(),
             max=data.max(),
             num=len(data),
@@ -166,7 +166,9 @@ class SummaryWriter:
             bucket_limit=edges[first : last + 1].tolist(),
             bucket=[0.0, *counts[first:last].tolist()],
         )
-        self._write(self._protocol("summary").Summary.Value(tag=tag, histo=histogram), global_step, walltime)
+        self._fx_write(
+            self._fx_protocol("summary").Summary.Value(tag=tag, histo=histogram), global_step, walltime
+        )
 
     def add_text(
         self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
@@ -178,19 +180,19 @@ class SummaryWriter:
             text_string: the text, in Markdown.
             global_step, walltime: as for `add_scalar`.
         """
-        protocol = self._protocol("summary")
+        protocol = self._fx_protocol("summary")
         plugin = protocol.SummaryMetadata.PluginData(plugin_name="text")
-        tensor = self._protocol("tensor").TensorProto(
+        tensor = self._fx_protocol("tensor").TensorProto(
             dtype="DT_STRING",
             string_val=[text_string.encode()],
-            tensor_shape=self._protocol("tensor_shape").TensorShapeProto(
-                dim=[self._protocol("tensor_shape").TensorShapeProto.Dim(size=1)]
+            tensor_shape=self._fx_protocol("tensor_shape").TensorShapeProto(
+                dim=[self._fx_protocol("tensor_shape").TensorShapeProto.Dim(size=1)]
             ),
         )
         value = protocol.Summary.Value(
             tag=f"{tag}/text_summary", metadata=protocol.SummaryMetadata(plugin_data=plugin), tensor=tensor
         )
-        self._write(value, global_step, walltime)
+        self._fx_write(value, global_step, walltime)
 
     def add_image(
         self,
@@ -214,10 +216,10 @@ class SummaryWriter:
         if pixels.dtype != np.uint8:
             pixels = (pixels * 255).clip(0, 255).astype(np.uint8)
         height, width, colors = pixels.shape
-        made = self._protocol("summary").Summary.Image(
+        made = self._fx_protocol("summary").Summary.Image(
             height=height, width=width, colorspace=colors, encoded_image_string=encode_png(pixels)
         )
-        self._write(self._protocol("summary").Summary.Value(tag=tag, image=made), global_step, walltime)
+        self._fx_write(self._fx_protocol("summary").Summary.Value(tag=tag, image=made), global_step, walltime)
 
     def get_logdir(self) -> str:
         """Return the folder."""
@@ -225,14 +227,14 @@ class SummaryWriter:
 
     def flush(self) -> None:
         """Write what waits."""
-        for file in self._files.values():
+        for file in self._fx_files.values():
             file.flush()
 
     def close(self) -> None:
         """Write what waits, and close the files."""
-        for file in self._files.values():
+        for file in self._fx_files.values():
             file.close()
-        self._files = {}
+        self._fx_files = {}
 
     def __enter__(self) -> SummaryWriter:
         return self

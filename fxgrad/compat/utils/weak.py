@@ -10,7 +10,7 @@ WeakRef = ReferenceType
 
 
 class WeakIdRef(ref[Any]):
-    """A weak reference that is equal to another one of the same object, and as long as the object lives.
+    """A weak reference. Two are equal if they refer to the same object and it is alive.
 
     >>> from fxgrad.compat.utils.weak import WeakIdRef
     >>> x = torch.ones(2)

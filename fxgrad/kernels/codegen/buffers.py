@@ -26,8 +26,9 @@ from .direct import makes_memory, takes_buffer
 
 
 class BufferPlan(NamedTuple):
-    """`places`: variables and the arrays into which they are computed, by name: `y0` is a row of the stack number 0,
-    the others are in `arrays`, with what they hold. Those of `pairs` exchange their names after every step."""
+    """The plan of the buffers of a loop. `places` maps variables to the names of the arrays into which they are
+    computed: `y0` is a row of stack 0, all others have their avals in `arrays`. The arrays of a pair in `pairs` are
+    swapped after every step."""
 
     places: dict[Var, str]
     arrays: dict[str, Aval]
@@ -147,7 +148,7 @@ def find_last_reads(body: Graph, views: dict[Var, set[Var]], outputs: set[Var]) 
 
 
 def find_shown(body: Graph) -> set[Var]:
-    """Return the variables that programs of the user's see, who may keep them."""
+    """Return the variables that user code sees, and may keep."""
     seen: set[Var] = set()
     for equation in reversed(body.equations):
         primitive = equation.primitive

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.costs import FUSED_ENTRIES, WHERE_ENTRIES
 from ..contraction import NUMBERS, dot_order, plan_contraction
+from ..matmul import dot, is_small
 
 if TYPE_CHECKING:
     from ...core.graph import Equation
@@ -33,7 +34,7 @@ def direct_form(
     """Return the NumPy call that carries out an equation on the expressions `operands`, or None if its kernel must be
     called. `name` gives a value a name in the code: that which is asked for, if it is free. The result is written into
     the array `buffer`, if there is one, which only an equation that `takes_buffer` is given."""
-    primitive = equation.primitive.name
+    primitive = equation.primitive.computes
     if primitive == "fused":
         fused: Any = equation.primitive
         return f"{name('group', fused.group(**equation.params))}({', '.join(operands)})"
@@ -54,21 +55,32 @@ def direct_form(
 
 def is_dot(equation: Equation) -> bool:
     """Whether an equation is one call of NumPy's `dot`."""
-    if equation.primitive.name != "contract" or dot_order(equation.params["spec"]) is None:
+    if equation.primitive.computes != "contract" or dot_order(equation.params["spec"]) is None:
         return False
     return all(a.aval.dtype.kind in NUMBERS for a in equation.inputs)
+
+
+def dot_operands(equation: Equation, operands: Sequence[str]) -> tuple[str, str]:
+    """Return the expressions of which a contraction is NumPy's `dot`."""
+    order: Any = dot_order(equation.params["spec"])
+    first, second = operands[::-1] if order.swapped else operands
+    return first + ".T" * order.flip_first, second + ".T" * order.flip_second
 
 
 def contraction(
     equation: Equation, operands: Sequence[str], name: Callable[[str, Any], str], buffer: str | None
 ) -> str | None:
     spec = equation.params["spec"]
-    order = dot_order(spec)
-    if order is None or not is_dot(equation):
+    if not is_dot(equation):
         return f"{name('contract', plan_contraction(spec))}({', '.join(operands)})"
-    first, second = operands[::-1] if order.swapped else operands
+    order: Any = dot_order(spec)
+    first, second = dot_operands(equation, operands)
     out = "" if buffer is None else f", {buffer}"
-    return f"{first}{'.T' * order.flip_first}.dot({second}{'.T' * order.flip_second}{out})"
+    left, right = (a.aval.size for a in equation.inputs)
+    shape = equation.inputs[order.swapped].aval.shape
+    if is_small(left, right, shape[0 if order.flip_first else -1]):
+        return f"{first}.dot({second}{out})"
+    return f"{name('dot', dot)}({first}, {second}{out})"
 
 
 def reshaping(equation: Equation, operands: Sequence[str], name: Callable[[str, Any], str]) -> str:
@@ -117,13 +129,13 @@ NEW_MEMORY = frozenset({*REDUCTIONS, "contract", "convert", "where"})
 
 def makes_memory(equation: Equation) -> bool:
     """Whether the result has its own memory, which no operand and no other object shares."""
-    if equation.primitive.name == "fused":
+    if equation.primitive.computes == "fused":
         if equation.params.get("whole"):
             return True
         group = equation.params["graph"]
         made = {v for e in group.equations if makes_memory(e) for v in e.outputs}
         return made.issuperset(group.outputs)
-    return isinstance(equation.primitive.kernel, np.ufunc) or equation.primitive.name in NEW_MEMORY
+    return isinstance(equation.primitive.kernel, np.ufunc) or equation.primitive.computes in NEW_MEMORY
 
 
 def takes_buffer(equation: Equation) -> bool:
@@ -133,4 +145,4 @@ def takes_buffer(equation: Equation) -> bool:
         return False
     if type(kernel) is np.ufunc:
         return len(equation.inputs) == kernel.nin and not equation.params
-    return equation.primitive.name in REDUCTIONS or is_dot(equation)
+    return equation.primitive.computes in REDUCTIONS or is_dot(equation)

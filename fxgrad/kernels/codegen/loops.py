@@ -141,7 +141,7 @@ def inline_groups(body: Graph, least: float = float("inf")) -> Graph:
     equations = []
     for equation in body.equations:
         inputs = [found.get(a, a) for a in equation.inputs]
-        group = equation.params["graph"] if equation.primitive.name == "fused" else None
+        group = equation.params["graph"] if equation.primitive.computes == "fused" else None
         if (
             group is None
             or max(v.aval.size for e in group.equations for v in (*e.inputs, *e.outputs)) >= least

@@ -253,7 +253,7 @@ def failing_equation(error: BaseException, code: Any) -> Equation | None:
         frame = entry.tb_frame
         if frame.f_code is code.__code__:
             found = code.equations.get(entry.tb_lineno)
-        elif found is not None and found.primitive.name == "fused":
+        elif found is not None and found.primitive.computes == "fused":
             found = _equations.get(frame.f_code.co_filename, {}).get(entry.tb_lineno, found)
         entry = entry.tb_next
     return found

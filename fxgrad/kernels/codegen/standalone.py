@@ -350,7 +350,7 @@ def find_source(function: Any) -> tuple[str, Any]:
 
 
 def find_lambda(function: Callable[..., Any]) -> tuple[str, ast.Lambda]:
-    """Find a lambda by its line, and by its code where there are several in that line."""
+    """Find a lambda by its line, and by its code if there are several in that line."""
     code = function.__code__
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     for node in ast.walk(ast.parse(text)):

@@ -234,7 +234,7 @@ def wrapping(dtype: np.dtype) -> str:
 def covers(equation: Equation) -> bool:
     """Whether an equation can be written: its function, and the dtypes of operands and result."""
     name, result = equation.primitive.computes, equation.outputs[0].aval.dtype
-    if len(equation.outputs) != 1 or name is None or result.name not in MEMORY:
+    if len(equation.outputs) != 1 or not name or result.name not in MEMORY:
         return False
     if name in REDUCTIONS:
         return equation.inputs[0].aval.dtype.name in MEMORY
@@ -271,7 +271,7 @@ def number(value: Any, dtype: np.dtype) -> str:
 
 def expression(equation: Equation, operands: list[str]) -> str:
     """Return the text of an equation that is covered, on numbers in registers, with the type of its result."""
-    name, params, result = str(equation.primitive.computes), equation.params, equation.outputs[0].aval.dtype
+    name, params, result = equation.primitive.computes, equation.params, equation.outputs[0].aval.dtype
     type = REGISTERS[result.name]
     if name == "full_like":
         return number(params["value"], result)

@@ -39,7 +39,7 @@ class CudaGroup:
         self.space: Space | RowSpace = RowSpace(graph) if by_rows else Space(graph)
         self.freedom = freedom
         self.launches: dict[tuple[bool, ...], list[tuple[Kernel, Any]]] = {}
-        is_written = all(covers(e) or (by_rows and e.primitive.name in MOVES) for e in graph.equations)
+        is_written = all(covers(e) or (by_rows and e.primitive.computes in MOVES) for e in graph.equations)
         self.code = None if is_written and self.space.size else compile_graph(graph, False)
 
     def compile(self, cupy: Any, numbers: tuple[bool, ...]) -> Sequence[tuple[Kernel, Any]]:
@@ -96,7 +96,7 @@ class CudaGroup:
         equation, aval = self.space.reductions[i].equation, self.space.graph.outputs[i].aval
         axis = kernel.totals[i].axis
         if array.shape[axis] > 1:
-            array = getattr(cupy, REDUCE[equation.primitive.name])(array, axis=axis)
+            array = getattr(cupy, REDUCE[equation.primitive.computes])(array, axis=axis)
         return cupy.asarray(cupy.reshape(array, aval.shape), dtype=aval.dtype)
 
 

@@ -50,7 +50,7 @@ def total_dtype(reduction: Equation) -> np.dtype:
 
 def neutral(reduction: Equation) -> str:
     """Return the text of the value that changes no total."""
-    name, dtype = reduction.primitive.name, total_dtype(reduction)
+    name, dtype = reduction.primitive.computes, total_dtype(reduction)
     value: Any = name in ("reduce_prod", "reduce_all")
     if name in ("reduce_max", "reduce_min"):
         greatest = name == "reduce_min"
@@ -65,7 +65,7 @@ def neutral(reduction: Equation) -> str:
 def combine(reduction: Equation, x: str, y: str) -> str:
     """Return the text of two totals as one."""
     dtype = total_dtype(reduction)
-    text = functions.EXPRESSIONS[COMBINE[reduction.primitive.name], functions.kind_of(dtype)]
+    text = functions.EXPRESSIONS[COMBINE[reduction.primitive.computes], functions.kind_of(dtype)]
     return f"({REGISTERS[dtype.name]})({text.format(x, y, bits=functions.wrapping(dtype))})"
 
 

@@ -1,4 +1,4 @@
-"""NVIDIA's run-time compiler, from its wheel or from the loader's path. It checks sources where there is no GPU; where
+"""NVIDIA's run-time compiler, from its wheel or from the loader's path. It checks sources if there is no GPU; where
 there is one, CuPy compiles.
 """
 

@@ -71,7 +71,7 @@ class RowWriter(KernelWriter):
             if ready:
                 waiting = [e for e in waiting if e not in ready]
                 continue
-            reductions = [e for e in waiting if e.primitive.name in REDUCTIONS and self.can_reduce(e)]
+            reductions = [e for e in waiting if e.primitive.computes in REDUCTIONS and self.can_reduce(e)]
             if not reductions:
                 break  # what is left are whole values
             lines += self.reduce(reductions)
@@ -99,7 +99,7 @@ class RowWriter(KernelWriter):
 
     def is_known(self, e: Equation) -> bool:
         """Whether all operands of an equation are numbers of the row that have a name."""
-        if e.primitive.name in REDUCTIONS:
+        if e.primitive.computes in REDUCTIONS:
             return False
         return all(type(a) is Literal or a in self.names for a in e.inputs)
 
@@ -110,7 +110,7 @@ class RowWriter(KernelWriter):
 
     def compute_number(self, e: Equation) -> list[str]:
         """Return the statements that compute a number of the row."""
-        if e.primitive.name in MOVES:
+        if e.primitive.computes in MOVES:
             self.names[e.outputs[0]] = self.operand(e.inputs[0])
             return []
         return [self.compute(e, self.numbers[e])]

@@ -148,7 +148,7 @@ class Writer(KernelWriter):
             if v in used
         ]
         lines += [
-            self.compute(e, k) for k, e in enumerate(self.equations) if e.primitive.name not in REDUCTIONS
+            self.compute(e, k) for k, e in enumerate(self.equations) if e.primitive.computes not in REDUCTIONS
         ]
         for i in self.outputs:
             v = self.graph.outputs[i]

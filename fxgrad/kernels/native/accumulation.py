@@ -15,10 +15,10 @@ import numpy as np
 from ...core.costs import ACCUMULATED_ENTRIES, CUMULATED_ROW, CUMULATION_TIME
 from ..memory import allocate
 from . import engine, exceptions, math
-from .conv import address
 from .ir import I64, PTR, Function, Type, Value
 from .kernel import ask_kernel
 from .runner import concerns_somebody
+from .tables import address
 from .threads import Crew
 
 RECURRENCE = "recurrence"

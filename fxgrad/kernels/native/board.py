@@ -46,7 +46,7 @@ class Board(Function):
         self.lines.append(f"  store atomic i64 {self.operand(value, I64)}, ptr {at.text} seq_cst, align 8")
 
     def change(self, operation: str, index: int | Value, value: Value | int) -> Value:
-        """Change a word by "add", "or" or "xchg", undivided; return what it was."""
+        """Change a word atomically by "add", "or" or "xchg"; return its old value."""
         at = self.word(index)
         return self.emit(f"atomicrmw {operation} ptr {at.text}, i64 {self.operand(value, I64)} seq_cst", I64)
 
@@ -60,8 +60,8 @@ class Board(Function):
         self.lines.append(f"  call void {function.text}(ptr {held.text})")
 
     def look(self, is_wanted: Callable[[], Value], patience: int | Value = PATIENCE) -> None:
-        """Look whether something is as wanted, again and again, for a while. The processor is offered to others from
-        time to time: to who is looked for, if the system has put both on one."""
+        """Poll a condition for a while. The processor is yielded from time to time, because the thread that is waited
+        for may be scheduled on the same one."""
         rest = "@llvm.x86.sse2.pause" if X86 else "@llvm.aarch64.hint"
         self.declare(rest, "void", [] if X86 else [I32])
         offer = self.load(self.board, PTR, YIELD)

@@ -34,14 +34,14 @@ def admits(e: Equation) -> bool:
     if not e.outputs or not all(admits_aval(v.aval) for v in e.outputs):
         return False
     known = all(type(a) is Literal or admits_aval(a.aval, float("inf")) for a in e.inputs)
-    grouped = is_elementwise(e) or (e.primitive.name in space.REDUCTIONS and groups.admits(e))
+    grouped = is_elementwise(e) or (e.primitive.computes in space.REDUCTIONS and groups.admits(e))
     return known and (grouped or admits_equation(e))
 
 
 def has_loops(graph: Graph) -> bool:
     """Whether the equations of a Graph are executed an unknown number of times."""
     return any(
-        e.primitive.name in ("scan", "while_loop") or any(map(has_loops, inner_graphs(e)))
+        e.primitive.computes in ("scan", "while_loop") or any(map(has_loops, inner_graphs(e)))
         for e in graph.equations
     )
 

@@ -7,7 +7,7 @@ number of threads, and each has results of its own, so that results do not depen
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ...core.costs import (
     SHARED_UNITS,
 )
 from ..memory import allocate
-from . import engine
+from . import depthwise, engine
 from .correlation import (
     PHASE,
     TAPS,
@@ -36,6 +36,7 @@ from .correlation import (
 )
 from .kernel import ELEMENTS, ask_kernel
 from .planes import Planes, grid, join_rows, lay_out, lay_out_phases
+from .tables import Plan, Table, elements, grid_of_taps, odd_lines
 from .threads import Crew
 
 if TYPE_CHECKING:
@@ -44,37 +45,6 @@ if TYPE_CHECKING:
     Numbers = Sequence[int]
 
 _plans: Cache = Cache(512)  # shapes, strides and params → Plan
-
-
-def address(array: np.ndarray, *start: int) -> int:
-    """Return where an array, or its entry number `start` along the first axes, is in memory."""
-    return array.ctypes.data + sum(i * s for i, s in zip(start, array.strides))
-
-
-def elements(array: np.ndarray) -> list[int]:
-    """Return the strides of an array, counted in entries."""
-    return [s // array.itemsize for s in array.strides]
-
-
-class Table:
-    """Numbers and addresses for machine code, by name; what is at the addresses lives as long."""
-
-    def __init__(self, names: Sequence[str], values: dict[str, Any]):
-        self.kept: dict[str, Any] = {
-            name: np.ascontiguousarray(v) for name, v in values.items() if name[:3] == "at_"
-        }
-        numbers = [address(self.kept[name]) if name in self.kept else int(values[name]) for name in names]
-        self.numbers = np.array(numbers, np.int64)
-        self.address = address(self.numbers)
-
-
-class Plan(NamedTuple):
-    """A correlation of operands of given shapes and strides."""
-
-    table: Table
-    options: tuple[int, int]
-    units: int
-    sizes: tuple[int, ...]  # of the memory that the call provides
 
 
 def correlate(
@@ -98,9 +68,12 @@ def correlate(
         return None
     if any(s % x.itemsize for s in (*x.strides, *w.strides)):
         return None
-    if x.shape[1] > 1 and abs(x.strides[-1]) > 2 * x.itemsize:  # each group would be picked out of all lines
-        x = np.ascontiguousarray(x)
     forward = prod(counts) >= prod(sizes) or any(d > 1 for d in x_dilations)
+    last = depthwise.is_depthwise(x, w, forward)
+    if last and not forward:
+        w = depthwise.put_last(w)
+    if not last and x.shape[1] > 1 and abs(x.strides[-1]) > 2 * x.itemsize:
+        x = np.ascontiguousarray(x)  # each group would be picked out of all lines
     key = (
         x.shape,
         x.strides,
@@ -113,11 +86,11 @@ def correlate(
         *x_dilations,
         *w_dilations,
     )
+    make, run = WAYS[last, forward]
     plan = _plans.get(key)
     if plan is None:
-        make = plan_windows if forward else plan_taps
         plan = _plans[key] = make(x, w, counts, steps, pads, x_dilations, w_dilations)
-    return (correlate_windows if forward else correlate_taps)(x, w, counts, products, plan)
+    return run(x, w, counts, products, plan)
 
 
 def choose_sets(
@@ -151,13 +124,6 @@ def choose_sets(
             choices.append((entries * work + packed * samples * copied + sets * ending, packed, together))
     _, packed, together = min(choices)
     return together, packed
-
-
-def odd_lines(entries: int, itemsize: int) -> int:
-    """Return a number of entries that fill an odd number of lines of the cache: entries so far apart do not compete for
-    the same places in it."""
-    line = 64 // itemsize
-    return (-(-entries // line) | 1) * line if entries else 0
 
 
 def describe_image(
@@ -246,14 +212,6 @@ def plan_windows(
     found.kept["phases"] = described
     full = sum(int(phase.lines[:, 2].sum()) for phase in phases) == prod(counts)
     return Plan(found, (block, vectors), table["sets"] * g * parts, (weights, f % block, full))
-
-
-def grid_of_taps(sizes: Numbers, strides: Numbers, taps: Sequence[slice]) -> np.ndarray:
-    """Return where the chosen taps of a kernel are in memory."""
-    places = np.zeros(1, np.int64)
-    for size, stride, own in zip(sizes, strides, taps):
-        places = (places[:, None] + np.arange(size)[own] * stride).reshape(-1)
-    return places
 
 
 def correlate_windows(
@@ -348,3 +306,11 @@ def tap_block(features: int, terms: int) -> tuple[int, int]:
         choices,
         key=lambda n: -(-features // n[0]) * -(-terms // n[1]) * max(n[0] * n[1], n[0] + n[1]),
     )
+
+
+WAYS = {  # whether channels are last and alone, and whether kernels are small → how to plan and to carry out
+    (False, True): (plan_windows, correlate_windows),
+    (False, False): (plan_taps, correlate_taps),
+    (True, True): (depthwise.plan_windows, depthwise.correlate_windows),
+    (True, False): (depthwise.plan_taps, depthwise.correlate_taps),
+}

@@ -65,6 +65,22 @@ def walk(w: StepWriter, shape: Sequence[int], visit: Callable[[Position], None])
         visit(tuple(position))
 
 
+def fold(
+    w: StepWriter,
+    shape: Sequence[int],
+    carry: Sequence[Value],
+    step: Callable[[Position, Sequence[Value]], Sequence[Value]],
+    position: Position = (),
+) -> Sequence[Value]:
+    """Write loops over the positions in a shape that carry values: `step` writes the body, and returns the next ones.
+    `position` is that in loops further out."""
+    if not shape:
+        return step(position, carry)
+    with w.function.loop(shape[0], carry=carry) as loop:
+        loop.update(*fold(w, shape[1:], loop.carry, step, (*position, loop.index)))
+    return loop.carry
+
+
 def write_entries(
     w: StepWriter, e: Equation, entry: Callable[[Position], Value], shape: Sequence[int] | None = None
 ) -> None:
@@ -210,9 +226,9 @@ def write_contraction(w: StepWriter, e: Equation) -> None:
         (left, right, out), lengths = merge_letters((left, right, out), lengths)
     summed = [c for c in lengths if c not in out]
     a, b = (Operand(w, x, held, [lengths[c] for c in part]) for x, part in zip(e.inputs, (left, right)))
-    f, dtype = w.function, e.outputs[0].aval.dtype
+    dtype, extents = e.outputs[0].aval.dtype, [lengths[c] for c in summed]
     zeros = [w.function.constant(0, Type(lanes.memory_element(dtype)))] * lanes.parts_of(dtype)
-    few = held or prod([lengths[c] for c in summed]) <= FEW_TERMS
+    few = held or prod(extents) <= FEW_TERMS
     add_product = sum_product if not few else fma if dtype.kind in "fc" else lambda x, y, z: x * y + z
 
     def term(at: dict[str, Any], total: Sequence[Value]) -> list[Value]:
@@ -230,18 +246,13 @@ def write_contraction(w: StepWriter, e: Equation) -> None:
         at = dict(zip(out, position))
         total: Sequence[Value] = zeros  # sums of −0 are 0, as in NumPy
         if few:
-            for place in np.ndindex(*(lengths[c] for c in summed)):
+            for place in np.ndindex(*extents):
                 total = term({**at, **dict(zip(summed, place))}, total)
         else:
-            total = add(summed, at, total)
+            total = fold(
+                w, extents, total, lambda place, total: term({**at, **dict(zip(summed, place))}, total)
+            )
         return total[0] if len(total) == 1 else Complex(*total)
-
-    def add(rest: Sequence[str], at: dict[str, Any], total: Sequence[Value]) -> Sequence[Value]:
-        if not rest:
-            return term(at, total)
-        with f.loop(lengths[rest[0]], carry=total) as loop:
-            loop.update(*add(rest[1:], {**at, rest[0]: loop.index}, loop.carry))
-        return loop.carry
 
     shape = [lengths[c] for c in out]
     if held or not is_held(e.outputs[0].aval):

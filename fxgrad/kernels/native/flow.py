@@ -6,11 +6,11 @@ other, and then they are swapped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ...core.graph import Equation, Graph, Literal, Var
-from .indices import is_static
 from .ir import I1, I64, Value
 from .steps import (
     WRITTEN,
@@ -19,6 +19,7 @@ from .steps import (
     admits_graph,
     inner_graphs,
     is_held,
+    is_static,
     size_in_memory,
     step_rule,
     transpose_constants,
@@ -109,7 +110,7 @@ def find_tables(w: StepWriter, body: Graph, variables: Sequence[Var], ends: Sequ
     makers = {v: e for e in body.equations for v in e.outputs}
     for v, end in zip(variables, ends):
         chain: list[Var] = []
-        while (e := makers.get(end)) is not None and e.primitive.name in WRITTEN and not is_static(e):
+        while (e := makers.get(end)) is not None and e.primitive.computes in WRITTEN and not is_static(e):
             chain.append(end)
             end = e.inputs[0]
         if end is v and chain and v.aval.size >= LEAST:
@@ -250,13 +251,14 @@ def write_inner_while(w: StepWriter, e: Equation) -> None:
 @step_rule("switch", admits=admits_flow)
 def write_switch(w: StepWriter, e: Equation) -> None:
     """Write branches, one of which is executed."""
-    f, branches = w.function, e.params["branches"]
+    branches = e.params["branches"]
     index, *operands = e.inputs
     (chosen,) = w.entries(index)
     values = [w.value(a) for a in operands]
     targets = {k: w.reserve(size_in_memory(v.aval)) for k, v in enumerate(e.outputs) if not is_held(v.aval)}
 
-    def write_branch(branch: Graph) -> list[Value]:
+    def write_branch(k: int) -> list[Value]:
+        branch = branches[k]
         for v, value in zip(branch.inputs, values):
             w.bind(v, value)
         w.write_graph(branch)
@@ -264,14 +266,7 @@ def write_switch(w: StepWriter, e: Equation) -> None:
             w.copy(target, w.place(branch.outputs[k]), e.outputs[k].aval)
         return [x for k, a in enumerate(branch.outputs) if k not in targets for x in w.entries(a)]
 
-    def choose(rest: Sequence[Graph], number: int) -> list[Value]:
-        first, *others = rest
-        if not others:
-            return write_branch(first)
-        condition = ~chosen if chosen.type == I1 else chosen <= number
-        return f.branch(condition, lambda: write_branch(first), lambda: choose(others, number + 1))
-
-    entries = choose(branches, 0)
+    entries = write_choice(w, chosen, range(len(branches)), write_branch)
     found: list[Held | Value] = []
     for k, v in enumerate(e.outputs):
         if k in targets:
@@ -280,3 +275,15 @@ def write_switch(w: StepWriter, e: Equation) -> None:
             found.append(entries[: v.aval.size])
             entries = entries[v.aval.size :]
     settle_results(w, e, found)
+
+
+def write_choice(
+    w: StepWriter, chosen: Value, numbers: range, write: Callable[[int], list[Value]]
+) -> list[Value]:
+    """Write the branches of some numbers, of which the chosen one is found by halves."""
+    if len(numbers) == 1:
+        return write(numbers[0])
+    half = len(numbers) // 2
+    condition = ~chosen if chosen.type == I1 else chosen < numbers[half]
+    parts = [partial(write_choice, w, chosen, part, write) for part in (numbers[:half], numbers[half:])]
+    return w.function.branch(condition, *parts)

@@ -44,7 +44,7 @@ class Combination:
     sums of their parts, which alternate in a vector as they do in memory."""
 
     def __init__(self, reduction: Equation):
-        self.name = reduction.primitive.name.removeprefix("reduce_")
+        self.name = reduction.primitive.computes.removeprefix("reduce_")
         self.dtype = reduction.outputs[0].aval.dtype
         if self.dtype == lanes.BOOL:
             self.name = {"max": "any", "min": "all"}.get(self.name, self.name)
@@ -105,7 +105,7 @@ def admits(reduction: Equation) -> bool:
     source, result = reduction.inputs[0].aval.dtype, reduction.outputs[0].aval.dtype
     if result == lanes.BOOL:
         return source == lanes.BOOL
-    name = UFUNCS.get(reduction.primitive.name.removeprefix("reduce_"), "")
+    name = UFUNCS.get(reduction.primitive.computes.removeprefix("reduce_"), "")
     kinds = "ifc" if name == "add" else "if"
     known = lanes.is_known(source) and result.kind in kinds and result.itemsize > 2
     return known and lanes.converts(source, result) and math.covers(name, result)
@@ -290,7 +290,7 @@ class Writer:
         for k in range(tile.count):
             values = {**self.everywhere, **{v: self.load(v, place, k) for v, place in places.items()}}
             for e in graph.equations:
-                if e.primitive.name not in REDUCTIONS:
+                if e.primitive.computes not in REDUCTIONS:
                     operands = [a.value if type(a) is Literal else values[a] for a in e.inputs]
                     values[e.outputs[0]] = lanes.write(e, operands, f, tile.width)
             for i in self.space.results:

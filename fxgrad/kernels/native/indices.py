@@ -12,7 +12,7 @@ from ...core.graph import Equation, Literal
 from . import lanes
 from .entries import Operand, Position, flat_number, walk, write_entries
 from .ir import Type, Value
-from .steps import StepWriter, is_held, size_in_memory, step_rule
+from .steps import StepWriter, is_held, is_static, size_in_memory, step_rule
 
 
 def wrap_index(w: StepWriter, index: Value, dtype: Any, size: int) -> Value:
@@ -71,20 +71,12 @@ class Selection:
 def admits_index(e: Equation) -> bool:
     """Whether the literals of an index are within bounds."""
     index = e.params["index"]
-    source = e.inputs[0].aval.shape if e.primitive.name != "scatter_add" else e.params["shape"]
+    source = e.inputs[0].aval.shape if e.primitive.computes != "scatter_add" else e.params["shape"]
     sizes = iter(source)
     sizes = [next(sizes) for part in index if part is not None]
     named = [n for n, part in zip(sizes, [p for p in index if p is not None]) if part is Ellipsis]
     arrays = e.inputs[len(e.inputs) - len(named) :]
     return all(type(a) is not Literal or -n <= int(a.value) < n for a, n in zip(arrays, named))
-
-
-INDEXED = frozenset({"getitem", "scatter_add", "dynamic_slice"})  # whose index follows their first operand
-
-
-def is_static(e: Equation) -> bool:
-    """Whether an index is of literals only, or has no arrays."""
-    return all(type(a) is Literal for a in e.inputs[1 if e.primitive.name in INDEXED else 2 :])
 
 
 @step_rule("getitem", admits=admits_index)

@@ -23,7 +23,7 @@ def is_integral(e: Equation) -> bool:
 @step_rule("floor_divide", "remainder", "fmod", admits=is_integral)
 def write_integer_division(w: StepWriter, e: Equation) -> None:
     """Write quotients rounded down, and remainders. Division by zero, and of the least number by −1, is a doubt."""
-    dtype, name, f = e.outputs[0].aval.dtype, e.primitive.name, w.function
+    dtype, name, f = e.outputs[0].aval.dtype, e.primitive.computes, w.function
     columns = [integer_entries(w, a, e, dtype) for a in e.inputs]
     found = []
     for x, y in zip(*columns):
@@ -59,7 +59,9 @@ def integer_entries(w: StepWriter, atom: Any, e: Equation, dtype: Any) -> Held:
     and e.inputs[0].aval.dtype == e.inputs[1].aval.dtype,
 )  # fmt: skip
 def write_unsigned_comparison(w: StepWriter, e: Equation) -> None:
-    code = {"less": "ult", "less_equal": "ule", "greater": "ugt", "greater_equal": "uge"}[e.primitive.name]
+    code = {"less": "ult", "less_equal": "ule", "greater": "ugt", "greater_equal": "uge"}[
+        e.primitive.computes
+    ]
     columns = [integer_entries(w, a, e, e.inputs[0].aval.dtype) for a in e.inputs]
     w.bind(
         e.outputs[0],

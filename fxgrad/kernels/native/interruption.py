@@ -31,20 +31,20 @@ def addresses() -> np.ndarray:
 
 
 def let_go(function: Function, memory: Value, table: Value) -> None:
-    """Write that others may run Python. The first words of the memory keep who runs here, and the addresses."""
+    """Write the release of the GIL. The first words of the memory keep the thread state and the table of addresses."""
     function.store(table, memory, 1)
     save = function.load(table, PTR, 0)
     function.store(function.emit(f"call ptr {save.text}()", PTR), memory, 0)
 
 
 def take_back(function: Function, memory: Value) -> None:
-    """Write that Python is run here again."""
+    """Write the acquisition of the GIL."""
     restore = function.load(function.load(memory, PTR, 1), PTR, 1)
     function.lines.append(f"  call void {restore.text}(ptr {function.load(memory, PTR, 0).text})")
 
 
 def poll_function() -> Function:
-    """Return the function that asks for signals: 0 if nothing has happened."""
+    """Return the function that polls for signals, which returns 0 if there are none."""
     f = Function(POLL, [PTR], "i32", local=True, inline=False)
     (memory,) = f.arguments
     take_back(f, memory)

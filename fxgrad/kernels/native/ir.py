@@ -18,18 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-BITS = {
-    "double": 64,
-    "float": 32,
-    "half": 16,
-    "bfloat": 16,
-    "i64": 64,
-    "i32": 32,
-    "i16": 16,
-    "i8": 8,
-    "i1": 1,
-    "ptr": 64,
-}
 _SUFFIX = {"double": "f64", "float": "f32", "half": "f16", "bfloat": "i16"}
 _ORDERED = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 _SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
@@ -52,7 +40,7 @@ class Type(NamedTuple):
     @property
     def bits(self) -> int:
         """The bits of one lane."""
-        return BITS[self.element]
+        return 64 if self.element == "ptr" else int(_SUFFIX.get(self.element, self.element)[1:])
 
     @property
     def suffix(self) -> str:
@@ -66,7 +54,7 @@ class Type(NamedTuple):
 
     @property
     def integer(self) -> Type:
-        """The integers of the same size."""
+        """The integer type of the same size."""
         return self.of(f"i{self.bits}")
 
     def __str__(self) -> str:
@@ -408,7 +396,7 @@ class Function:
 
     def store_masked(self, value: Value, pointer: Value, mask: Value, index: Value | int = 0) -> None:
         """Store the lanes that the mask sets."""
-        type = value.type
+        value, type = self.keep_lanes(value), value.type
         at = self.place(pointer, index, type.element)
         name = f"@llvm.masked.store.{type.suffix}.p0"
         self.declare(name, "void", [type, "ptr", "i32", mask.type])
@@ -416,6 +404,15 @@ class Function:
         self.lines.append(
             f"  call void {name}({type} {value.text}, ptr {at.text}, i32 {align}, {mask.type} {mask.text})"
         )
+
+    def keep_lanes(self, value: Value) -> Value:
+        """Return a value of which LLVM computes all lanes as written. In lanes that are not stored it may otherwise
+        compute something else (0/0), which raises exceptions."""
+        if value.type.element not in ("float", "double"):
+            return value
+        name = f"@llvm.arithmetic.fence.{value.type.suffix}"
+        self.declare(name, value.type, [value.type])
+        return self.emit(f"call {value.type} {name}({value.type} {value.text})", value.type)
 
     def table(self, name: str, numbers: Sequence[float]) -> Value:
         """Return the address of a constant array of doubles, shared by all functions that name it."""
@@ -555,7 +552,7 @@ class Function:
         self._begin(f"rest{number}")
 
     def rarely(self, mask: Value, usual: Value, write: Callable[[], Value]) -> Value:
-        """Return `usual`, but write() in the lanes set in the mask: a block entered only where there are any."""
+        """Return `usual`, but write() in the lanes set in the mask: a block entered only if there are any."""
         (value,) = self.rarely_all(mask, [usual], lambda: [write()])
         return value
 

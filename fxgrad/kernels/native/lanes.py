@@ -240,7 +240,7 @@ def covers(equation: Equation) -> bool:
 def covered_loop(equation: Equation) -> Sequence[Any]:
     """Return the dtypes to which `write` converts the operands of an equation, or None for an unsupported one."""
     name, result = equation.primitive.computes, equation.outputs[0].aval.dtype
-    if name is None:
+    if not name:
         return ()
     try:
         dtypes = loop_dtypes(equation)

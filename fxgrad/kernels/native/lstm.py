@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from ...core.costs import PRODUCT_TIME, RECURRENT_STATE, RECURRENT_STEP_TIME, STATE_TIME
+from ..matmul import dot
 from . import engine, math
-from .conv import address, lanes
+from .correlation import lanes
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
+from .tables import address
 from .threads import Crew
 
 ROWS, VECTORS = 4, 4  # of a block of a product
@@ -217,7 +219,7 @@ def run_forward(
     places = [v.strides[0] for v in (states, cells)]
     for k, t in enumerate(times):
         n = counts[k]
-        gates[t, :n] += states[k, :n] @ weight
+        gates[t, :n] += dot(states[k, :n], weight)
         here = [pointer + k * step for pointer, step in zip(rows, places)]
         run(1, size, batch, t, 0, 0, address(counts, k), *pointers[:2], *here, pointers[4])
     return True
@@ -255,5 +257,5 @@ def run_back(
         n, t = counts[k], times[k]
         here = [*pointers[:2], address(cells, k), *pointers[3:]]
         run(1, size, batch, t, 0, 0, has_outer, address(counts, k), *here)
-        dh[:n] = d[t, :n] @ weight
+        dot(d[t, :n], weight, dh[:n])
     return True

@@ -43,7 +43,7 @@ def write_search(w: StepWriter, e: Equation) -> None:
     x = Operand(w, source, held)
 
     def surpasses(new: Value, best: Value) -> Value:
-        if e.primitive.name == "argmax":
+        if e.primitive.computes == "argmax":
             return precedes(best, new, dtype)
         if not new.type.is_float:
             return precedes(new, best, dtype)
@@ -80,7 +80,7 @@ def write_sort(w: StepWriter, e: Equation) -> None:
     """Write stable sorting by insertion, of numbers or of their positions."""
     (source,), (result,), axis, f = e.inputs, e.outputs, e.params["axis"], w.function
     shape, dtype = source.aval.shape, source.aval.dtype
-    by_position = e.primitive.name == "argsort"
+    by_position = e.primitive.computes == "argsort"
     if is_held(source.aval):
         w.bind(result, sort_held(w, w.entries(source), shape, axis, dtype, by_position))
         return

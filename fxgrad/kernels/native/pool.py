@@ -11,9 +11,10 @@ from ...core.costs import ENTRY_TIME, POOL_TIME, POOLED_ENTRIES, TAP_TIME
 from ..memory import allocate
 from ..windows import window_counts
 from . import engine
-from .conv import address, lanes
+from .correlation import lanes
 from .ir import I32, I64, PTR, Function, Type, Value
 from .kernel import ELEMENTS, ask_kernel
+from .tables import address
 from .threads import Crew
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ def make_machine() -> Any:
     import llvmlite.binding as llvm
 
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features().flatten(), opt=2
+        cpu=name(), features=features().flatten(), opt=2
     )
 
 
@@ -35,6 +35,13 @@ def features() -> Any:
     return llvm.get_host_cpu_features()
 
 
+def name() -> str:
+    """The processor's name in LLVM."""
+    import llvmlite.binding as llvm
+
+    return llvm.get_host_cpu_name()
+
+
 def vector_bytes() -> int:
     """The size of the processor's widest vectors."""
     return 64 if features().get("avx512f") else 32 if features().get("avx2") else 16
@@ -52,7 +59,7 @@ def identity() -> str:
     import llvmlite.binding as llvm
 
     versions = (llvmlite.__version__, llvm.llvm_version_info)
-    return repr((versions, llvm.get_default_triple(), llvm.get_host_cpu_name(), features().flatten()))
+    return repr((versions, llvm.get_default_triple(), name(), features().flatten()))
 
 
 def compile_text(text: str) -> bytes:

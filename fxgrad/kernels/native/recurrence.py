@@ -113,8 +113,8 @@ class Loop:
 def make_scan(
     body: Graph, consts: int, carry: int, by_numpy: Callable[..., list[Any]]
 ) -> Callable[..., list[Any]]:
-    """Compile a scan to a function like that of `codegen.loops.compile_scan`. `by_numpy` computes it where machine code
-    may not: it warns and raises as NumPy does."""
+    """Compile a scan to a function like `codegen.loops.compile_scan` does. `by_numpy` runs instead of machine code
+    where NumPy would warn or raise."""
     loop = Loop(body, None, consts, carry)
 
     def run(steps: range, *operands: Any) -> list[Any]:
@@ -152,10 +152,10 @@ def possible_exceptions(graph: Graph) -> int:
     """Return the exceptions for which the equations of a Graph would warn."""
     found = 0
     for e in graph.equations:
-        if e.primitive.name == "fused":
+        if e.primitive.computes == "fused":
             found |= possible_exceptions(e.params["graph"])
         elif inner := inner_graphs(e):
             found |= functools.reduce(lambda a, b: a | b, map(possible_exceptions, inner))
-        elif not (e.quiet or e.primitive.name in steps.SILENT):
+        elif not (e.quiet or e.primitive.computes in steps.SILENT):
             found |= exceptions.possible(e)
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from ...core.graph import Equation, Literal
 from .. import space
 from . import groups, lanes, math
-from .entries import Operand, Position, flat_number, walk, write_entries
+from .entries import Operand, Position, flat_number, fold, walk, write_entries
 from .groups import Combination
 from .ir import I64, Type, Value
 from .steps import StepWriter, combine, is_held, step_rule
@@ -21,7 +21,9 @@ def admits_reduction(e: Equation) -> bool:
     """Whether a reduction can be written, and to combine one entry after the other is as exact as what NumPy does."""
     shape, axes = e.inputs[0].aval.shape, e.params["axes"]
     rows = max(range(len(shape)), default=0) in axes
-    exact = e.primitive.name != "reduce_sum" or not rows or prod([shape[a] for a in axes]) <= space.PAIRWISE
+    exact = (
+        e.primitive.computes != "reduce_sum" or not rows or prod([shape[a] for a in axes]) <= space.PAIRWISE
+    )
     exact = exact or is_held(e.inputs[0].aval)
     known = e.inputs[0].aval.dtype.kind != "c" or space.reduces_an_end(shape, e.params["axes"])
     return groups.admits(e) and exact and known
@@ -80,26 +82,22 @@ class Reduced:
     def fold(
         self, position: Position, start: Sequence[Value], step: Callable[[Value, list[Value]], list[Value]]
     ) -> list[Value]:
-        """Return what `step` makes, entry after entry, of what it has made of those before."""
+        """Fold the entries with `step`, from the values `start`; return the final values."""
         kept = iter(position)
         at: list[Any] = [None if a in self.axes else next(kept) for a in range(len(self.shape))]
-        if self.known:
-            found = [*start]
-            for place in np.ndindex(*(self.shape[a] for a in self.axes)):
-                for a, k in zip(self.axes, place):
-                    at[a] = k
-                found = step(self.x.at(tuple(at)), found)
-            return found
 
-        def along(axes: Sequence[int], carry: Sequence[Value]) -> list[Value]:
-            if not axes:
-                return step(self.x.at(tuple(at)), [*carry])
-            with self.w.function.loop(self.shape[axes[0]], carry=carry) as loop:
-                at[axes[0]] = loop.index
-                loop.update(*along(axes[1:], loop.carry))
-            return loop.carry
+        def step_at(place: Position, carry: Sequence[Value]) -> list[Value]:
+            for a, k in zip(self.axes, place):
+                at[a] = k
+            return step(self.x.at(tuple(at)), [*carry])
 
-        return along(self.axes, start)
+        shape = [self.shape[a] for a in self.axes]
+        if not self.known:
+            return [*fold(self.w, shape, start, step_at)]
+        found = [*start]
+        for place in np.ndindex(*shape):
+            found = step_at(place, found)
+        return found
 
     def total(self, position: Position, combination: Combination) -> Value:
         """Return the entries combined."""
@@ -112,7 +110,7 @@ class Reduced:
 
 
 def write_totals(w: StepWriter, e: Equation, entry: Callable[[Position], Value]) -> None:
-    """Write a result whose entries are loops, one after the other where there are few."""
+    """Write a result whose entries are loops, one after the other if there are few."""
     (result,) = e.outputs
     if is_held(result.aval):
         w.bind(result, [entry(position) for position in np.ndindex(*result.aval.shape)])
@@ -157,7 +155,7 @@ def admits_running(e: Equation) -> bool:
     """Whether running results can be written: of numbers that are not rounded in between."""
     dtypes = {v.aval.dtype for v in (*e.inputs, *e.outputs)}
     (dtype, *others) = dtypes
-    name = RUNNING.get(e.primitive.name, "multiply")
+    name = RUNNING.get(e.primitive.computes, "multiply")
     sound = not others and dtype.kind in "if" and dtype.itemsize >= 4 and math.covers(name, dtype)
     return sound and all(type(a) is not Literal and a.aval.shape == e.outputs[0].aval.shape for a in e.inputs)
 
@@ -168,7 +166,7 @@ def write_running(w: StepWriter, e: Equation) -> None:
     (result,), axis, f = e.outputs, e.params["axis"], w.function
     shape, known = result.aval.shape, is_held(result.aval)
     operands = [Operand(w, a, known) for a in e.inputs]
-    name = RUNNING.get(e.primitive.name)
+    name = RUNNING.get(e.primitive.computes)
 
     def advance(z: Value, position: Position) -> Value:
         values = [x.at(position) for x in operands]

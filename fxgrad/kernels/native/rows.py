@@ -35,7 +35,7 @@ SCRATCH = 1 << 17  # bytes on the stack of all rows that are kept there
 
 
 class Memory(NamedTuple):
-    """Where whole values are kept: in a result, or in a single row of their own."""
+    """The memory of whole values: a result, or a single row of their own."""
 
     pointer: Value
     is_result: bool
@@ -81,7 +81,7 @@ class RowWriter:
         stages: dict[Any, int] = dict.fromkeys(self.graph.inputs, 0)
         for e in self.graph.equations:
             stage = max([stages[a] for a in e.inputs if type(a) is not Literal], default=0)
-            stages[e.outputs[0]] = stage + (e.primitive.name in REDUCTIONS)
+            stages[e.outputs[0]] = stage + (e.primitive.computes in REDUCTIONS)
         return stages
 
     def find_last_reads(self) -> dict[Any, int]:
@@ -91,7 +91,7 @@ class RowWriter:
         kept: dict[Any, int] = {}
         for e in reversed(self.graph.equations):
             out = e.outputs[0]
-            if e.primitive.name in REDUCTIONS:
+            if e.primitive.computes in REDUCTIONS:
                 last = self.stages[e.inputs[0]]
             elif not self.is_whole(out) or out not in needed:
                 continue
@@ -150,7 +150,7 @@ class RowWriter:
             if e is None or not self.is_whole(v):
                 continue
             steps += 1
-            if e.primitive.name not in CHEAP or steps > 3:
+            if e.primitive.computes not in CHEAP or steps > 3:
                 return False
             pending += [a for a in e.inputs if type(a) is not Literal]
         return True
@@ -174,7 +174,7 @@ class RowWriter:
             reductions = [
                 e
                 for e in self.graph.equations
-                if e.primitive.name in REDUCTIONS and self.stages[e.inputs[0]] == stage
+                if e.primitive.computes in REDUCTIONS and self.stages[e.inputs[0]] == stage
             ]
             wanted = [
                 v
@@ -239,11 +239,11 @@ class RowWriter:
                 self.is_whole(out)
                 or self.stages[out] > stage
                 or out in known
-                or e.primitive.name in REDUCTIONS
+                or e.primitive.computes in REDUCTIONS
             ):
                 continue
             operands = [a.value if type(a) is Literal else known[a] for a in e.inputs]
-            if e.primitive.name in MOVES and isinstance(operands[0], Value):
+            if e.primitive.computes in MOVES and isinstance(operands[0], Value):
                 (known[out],) = operands
             else:
                 known[out] = lanes.write(e, operands, f, self.width)
@@ -352,7 +352,7 @@ class RowPass:
             operands = [
                 a.value if type(a) is Literal else self.value(a, place, present, values) for a in e.inputs
             ]
-            if e.primitive.name in MOVES and isinstance(operands[0], Value):
+            if e.primitive.computes in MOVES and isinstance(operands[0], Value):
                 (values[v],) = operands
             else:
                 values[v] = lanes.write(e, operands, writer.function, writer.width)

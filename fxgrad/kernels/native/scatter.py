@@ -14,16 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.costs import SCATTER_TIME
+from ...core.costs import COMPOSED_TIME, SCATTER_TIME
 from ..memory import allocate
 from ..selection import Places
 from . import engine, exceptions, math
-from .conv import address, lanes
+from .correlation import lanes
 from .ir import I64, PTR, Function, Type, Value
 from .kernel import ask_kernel
 from .runner import concerns_somebody
+from .tables import address
 from .threads import Crew
 
+ROUNDS = 30  # sums that an entry takes as long as, for which NumPy multiplies all others at its place
 ENTRY_WORK = 4  # operations that an entry which is moved takes as long as
 COMBINED = frozenset(map(np.dtype, ["f4", "f8", "i4", "i8"]))
 PARTS = {np.dtype("c8"): np.dtype("f4"), np.dtype("c16"): np.dtype("f8")}  # of a complex number
@@ -133,13 +135,20 @@ def multiply_others_function(name: str, element: str, width: int, backwards: int
 
 
 def run_rows(
-    build: Any, dtype: np.dtype, places: Places, size: int, read: bool, arrays: Any, *options: Any
+    build: Any,
+    dtype: np.dtype,
+    places: Places,
+    size: int,
+    read: bool,
+    arrays: Any,
+    *options: Any,
+    time: float = SCATTER_TIME,
 ) -> Any:
     """Carry out a function of rows; return the exceptions that it raised, or None if there is no such function."""
     blocks, length, width, rows = places
     rows = np.ascontiguousarray(rows, np.int64)
     count = len(rows)
-    run = ask_kernel(SCATTER_TIME * size, build, dtype, min(width, 2), *options)
+    run = ask_kernel(COMPOSED_TIME + time * size, build, dtype, min(width, 2), *options)
     if run is None:
         return None
     lines = count if read else length
@@ -191,7 +200,17 @@ def multiply_others(x: np.ndarray, places: Places, u: np.ndarray) -> np.ndarray 
     u, found = np.require(u, requirements=("C", "A")), np.ones(u.shape, dtype)
     raised = 0
     for total, backwards in ((np.array(x, order="C"), 0), (np.ones(x.shape, dtype), 1)):
-        some = run_rows(multiply_others_function, dtype, places, u.size, False, (u, total, found), backwards)
+        given = (u, total, found)
+        some = run_rows(
+            multiply_others_function,
+            dtype,
+            places,
+            u.size,
+            False,
+            given,
+            backwards,
+            time=ROUNDS * SCATTER_TIME,
+        )
         if some is None:
             return None
         raised |= some

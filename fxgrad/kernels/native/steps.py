@@ -22,7 +22,6 @@ import numpy as np
 from ...core.aval import Aval
 from ...core.costs import STEP_ENTRIES, STEP_PRODUCTS
 from ...core.graph import Equation, Graph, Literal, Var
-from ...core.rules import REGISTRY
 from .. import space
 from ..row_space import RowSpace, uses_reductions
 from . import groups, lanes, math
@@ -39,6 +38,7 @@ from .tiling import Work
 MANY, FEW = 36, 8
 HELD: ContextVar[int] = ContextVar("held", default=MANY)
 WRITTEN = frozenset({"update", "dynamic_update_slice"})  # what writes to a place in its operand
+INDEXED = frozenset({"getitem", "scatter_add", "dynamic_slice"})  # whose index follows their first operand
 LINE = 64  # bytes: where places in the scratch memory begin
 PATIENCE = 5_000_000  # entries that are computed between two questions whether somebody interrupts
 
@@ -96,11 +96,9 @@ def admits_graph(graph: Graph, consts: int) -> bool:
 
 
 def rule_of(e: Equation) -> Rule | None:
-    """Return the rule of an equation that admits it. A primitive of another surface may have the name of one here."""
-    primitive, rule = e.primitive, RULES.get(e.primitive.name)
-    if rule is None or REGISTRY.get(primitive.name, primitive) is not primitive:
-        return None
-    return rule if rule.admits(e) else None
+    """Return the rule of an equation that admits it."""
+    rule = RULES.get(e.primitive.computes)
+    return rule if rule is not None and rule.admits(e) else None
 
 
 def admits_equation(e: Equation) -> bool:
@@ -112,26 +110,35 @@ def admits_equation(e: Equation) -> bool:
 
 def is_elementwise(e: Equation) -> bool:
     """Whether machine code computes the entries of a result one by one."""
-    entrywise = e.primitive.entrywise or e.primitive.name in space.REPEATS
+    entrywise = e.primitive.entrywise or e.primitive.computes in space.REPEATS
     return entrywise and len(e.outputs) == 1 and lanes.covers(e)
 
 
 def count_instructions(graph: Graph) -> int:
-    """Count about the instructions of the equations on values in registers, with those of inner Graphs."""
+    """Estimate the number of instructions of the equations on values in registers, including inner Graphs."""
     return sum(map(instructions_of, graph.equations))
 
 
 def instructions_of(e: Equation) -> int:
-    """Count about the instructions of an equation on values in registers."""
-    sizes = [a.aval.size for a in (*e.inputs, *e.outputs)]
+    """Count about the instructions of an equation on values in registers. At known places only what is taken or put
+    counts: the other entries stay where they are."""
+    operands = [*e.inputs, *e.outputs]
+    if e.primitive.computes in WRITTEN | space.READING and is_static(e):
+        operands = [e.inputs[1] if e.primitive.computes in WRITTEN else e.outputs[0]]
+    sizes = [a.aval.size for a in operands]
     return sum(map(count_instructions, inner_graphs(e))) + max(
         [n for n in sizes if n <= HELD.get()], default=0
     )
 
 
+def is_static(e: Equation) -> bool:
+    """Whether an index is of literals only, or has no arrays."""
+    return all(type(a) is Literal for a in e.inputs[1 if e.primitive.computes in INDEXED else 2 :])
+
+
 def inner_graphs(e: Equation) -> list[Graph]:
     """Return the Graphs of the loop or the branches that an equation is."""
-    if e.primitive.name == "fused":
+    if e.primitive.computes == "fused":
         return []
     return [*e.primitive.subgraphs([a.aval for a in e.inputs], e.params)]
 
@@ -392,7 +399,7 @@ class StepWriter:
 
 def is_loop(e: Equation) -> bool:
     """Whether an equation is written as loops that belong to no function yet, and writes into no operand."""
-    name = e.primitive.name
+    name = e.primitive.computes
     if (
         name in WRITTEN
         or name in ("fused", "reshape")
@@ -411,7 +418,7 @@ def next_power(count: int) -> int:
 
 def lanes_of(e: Equation) -> int:
     """Return the number of entries that an equation computes at a time; one for equations of single instructions."""
-    rule = math.FUNCTIONS.get(str(e.primitive.computes))
+    rule = math.FUNCTIONS.get(e.primitive.computes)
     dtypes = [a.aval.dtype for a in (*e.inputs, *e.outputs) if not a.aval.weak]
     if rule is None or rule.inline or any(d.kind != "f" or d.itemsize < 4 for d in dtypes):
         return 1
@@ -518,7 +525,7 @@ def transpose(w: StepWriter, matrix: Any, rows: int, columns: int) -> Value:
 def transpose_constants(w: StepWriter, graph: Graph, constants: Sequence[Var]) -> None:
     """Transpose before a loop the constants that its products need transposed in every step."""
     for e in graph.equations:
-        plan = product_of(e) if e.primitive.name == "contract" else None
+        plan = product_of(e) if e.primitive.computes == "contract" else None
         if plan is not None and plan.transposed:
             b = e.inputs[0] if plan.swapped else e.inputs[1]
             key = (b, plan.columns, plan.terms)

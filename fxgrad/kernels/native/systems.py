@@ -236,7 +236,7 @@ def write_determinant(w: StepWriter, e: Equation) -> None:
         with f.loop(matrix.rows, carry=[sign, f.constant(0.0, type)]) as loop:
             pivot = matrix.load(loop.index, loop.index)
             product, total = loop.carry
-            if e.primitive.name == "det":
+            if e.primitive.computes == "det":
                 loop.update(product * pivot, total)
             else:
                 size = formats.guard(pivot.equals(0.0), 1.0, pivot.intrinsic("fabs"))
@@ -340,7 +340,7 @@ def write_cholesky_slope(w: StepWriter, e: Equation) -> None:
         w.target(result),
         *(w.reserve(order * order * type.bits // 8) for _ in range(2)),
     ]
-    forwards = e.primitive.name == "cholesky_slope"
+    forwards = e.primitive.computes == "cholesky_slope"
 
     def visit(position: Position) -> None:
         stack = stack_number(position, shape[:-2])

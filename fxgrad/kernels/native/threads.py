@@ -127,6 +127,8 @@ class Crew:
     def __init__(self, native: Any, units: int, effort: float, numbered: bool = False):
         self.native, self.effort, self.numbered = native, effort, numbered
         self.most = min(int(effort // THREAD_WORK), units)
+        if len(native.argtypes) - 2 - numbered > board.MOST:  # more than a piece is handed over with
+            self.most = 1
         if self.most > 1:
             self.function = address_of(native)
             self.kind = board.NUMBERED * numbered + board.RETURNS * (native.restype is not None)
@@ -151,7 +153,7 @@ def share_calls(
 ) -> None:
     """Call a function of Python, which lets go of the interpreter's lock, on pieces of units of work. To hand a piece
     over takes some ten microseconds. What calls BLAS `holds_blas` to one thread."""
-    with HELD_BLAS if holds_blas else NOTHING_HELD:
+    with HELD_BLAS if holds_blas and HELD_BLAS.is_needed() else NOTHING_HELD:
         if engine.mode() == "never" or min(thread_count(), units, effort // THREAD_WORK) <= 1:
             function(0, units)
             return
@@ -181,6 +183,10 @@ class HeldBlas:
         self.lock = _thread.allocate_lock()
         self.holders, self.before = 0, 1
 
+    def is_needed(self) -> bool:
+        """Whether BLAS has several threads, or would have them if somebody else did not hold it."""
+        return self.holders > 0 or blas_threads()[0]() > 1
+
     def __enter__(self) -> None:
         get, set_to = blas_threads()
         with self.lock:
@@ -195,6 +201,12 @@ class HeldBlas:
             self.holders -= 1
             if self.holders == 0 and self.before > 1:
                 blas_threads()[1](self.before)
+
+
+def call_held(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that calls BLAS, which is held to one thread."""
+    with HELD_BLAS if HELD_BLAS.is_needed() else NOTHING_HELD:
+        return function(*arguments)
 
 
 @functools.cache

@@ -9,5 +9,6 @@ if TYPE_CHECKING:
     from .samples import *
     from .quadrature import *
     from .differential_equations import *
+    from .boundary_values import *
 
 LazyPackage.of(__name__)

@@ -211,23 +211,25 @@ def nquad(func: Callable[..., Any], ranges: Sequence[Any], args: Any = (), opts:
         raise ShapeError(
             f"nquad: {len(options)} opts for {len(ranges)} ranges", hint="opts for each range, or one for all"
         )
-    worst = 0.0
+    errors = [0.0]
+    found, error = integrate_from(func, list(zip(ranges, options)), args, (), errors)
+    return found, error if isinstance(error, Tracer) else max(errors)
 
-    def integrate_from(depth: int, outer: tuple) -> Any:
-        nonlocal worst
-        limits = value_at(ranges[depth], *outer, *args)
-        chosen = value_at(options[depth], *outer, *args)
 
-        def inner(x: Any) -> Any:
-            return func(x, *outer, *args) if depth == 0 else integrate_from(depth - 1, (x, *outer))[0]
+def integrate_from(
+    func: Callable[..., Any], variables: Sequence[Any], args: tuple, outer: tuple, errors: list[float]
+) -> tuple[Any, Any]:
+    """Integrate over variables, given by their ranges and options, with the values of the `outer` ones; plain errors of
+    all integrals are appended to `errors`."""
+    *inner, (limits, options) = variables
 
-        found, error = quad(inner, *limits, **chosen)[:2]
-        if not isinstance(error, Tracer):
-            worst = max(worst, float(error))
-        return found, error
+    def integrand(x: Any) -> Any:
+        return integrate_from(func, inner, args, (x, *outer), errors)[0] if inner else func(x, *outer, *args)
 
-    found, error = integrate_from(len(ranges) - 1, ())
-    return found, error if isinstance(error, Tracer) else worst
+    found, error = quad(integrand, *value_at(limits, *outer, *args), **value_at(options, *outer, *args))[:2]
+    if not isinstance(error, Tracer):
+        errors.append(float(error))
+    return found, error
 
 
 @api_boundary

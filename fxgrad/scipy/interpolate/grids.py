@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, ops, unknown_option, vmap
+from ...extend import Array, ArrayLike, ShapeError, api_boundary, ops, unknown_option, vmap
 from ...numpy.composite import ensure
 from ...numpy.documentation import described
 from .piecewise import PchipInterpolator, check_places, floating
@@ -38,6 +38,7 @@ class RegularGridInterpolator:
     (array([1.5]), array([1., 1.]))
     """
 
+    @api_boundary
     def __init__(
         self,
         points: Sequence[ArrayLike],
@@ -200,6 +201,7 @@ class RegularGridInterpolator:
         return vmap(at)(places)
 
 
+@api_boundary
 @described("scipy.interpolate.interpn", "")
 def interpn(
     points: Sequence[ArrayLike], values: ArrayLike, xi: ArrayLike | tuple[ArrayLike, ...], method: str = "linear",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, api_boundary, ops
 from ...numpy.composite import ensure
 from .piecewise import check_places, floating, place_axes, samples
 from .splines import BSpline, make_interp_spline
@@ -38,6 +38,7 @@ class interp1d:
     (2.5, 3.0)
     """
 
+    @api_boundary
     def __init__(self, x: ArrayLike, y: ArrayLike, kind: Any = "linear", axis: int = -1, copy: bool = True,
                  bounds_error: bool | None = None, fill_value: Any = np.nan, assume_sorted: bool = False):  # fmt: skip
         self.x: Array

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, ops, unknown_option, wrong_ndim, wrong_shape
+from ...extend import Array, ArrayLike, ShapeError, api_boundary, ops, unknown_option, wrong_ndim, wrong_shape
 from ...numpy.composite import cast, ensure, kind, normalize_axis, operand
 from ...tree import register_pytree_node_class
 
@@ -68,6 +68,7 @@ class PPoly:
     (2.25, 1.0, 1.0, 2.333333)
     """
 
+    @api_boundary
     def __init__(self, c: ArrayLike, x: ArrayLike, extrapolate: Any = None, axis: int = 0):
         self.c: Array = floating(c)
         self.x: Array = floating(x)
@@ -213,6 +214,7 @@ class CubicHermiteSpline(PPoly):
     0.5
     """
 
+    @api_boundary
     def __init__(self, x: ArrayLike, y: ArrayLike, dydx: ArrayLike, axis: int = 0, extrapolate: Any = None):
         x, y, axis = samples(x, y, axis)
         slopes = fnp.moveaxis(floating(dydx), axis, 0)
@@ -240,6 +242,7 @@ class PchipInterpolator(PPoly):
     array([0., 1., 0.])
     """
 
+    @api_boundary
     def __init__(self, x: ArrayLike, y: ArrayLike, axis: int = 0, extrapolate: Any = None):
         x, y, axis = samples(x, y, axis)
         check_places(x, y)
@@ -287,6 +290,7 @@ class Akima1DInterpolator(PPoly):
     1.5
     """
 
+    @api_boundary
     def __init__(
         self, x: ArrayLike, y: ArrayLike, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
     ):
@@ -340,6 +344,7 @@ class CubicSpline(PPoly):
     array([-0.0625,  0.5625,  0.5625, -0.0625])
     """
 
+    @api_boundary
     def __init__(
         self, x: ArrayLike, y: ArrayLike, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
     ):

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option, wrong_ndim
+from ...extend import (
+    Array,
+    ArrayLike,
+    ShapeError,
+    UnsupportedError,
+    api_boundary,
+    ops,
+    unknown_option,
+    wrong_ndim,
+)
 from ...numpy.composite import ensure, normalize_axis
 from ...numpy.documentation import described
 from ...tree import register_pytree_node_class
@@ -53,6 +62,7 @@ class BSpline:
     (2.5, 3.0, 3.0)
     """
 
+    @api_boundary
     def __init__(self, t: ArrayLike, c: ArrayLike, k: int, extrapolate: Any = True, axis: int = 0):
         self.t: Array = floating(t)
         c = floating(c)
@@ -220,6 +230,7 @@ def end_derivatives(bc_type: Any, k: int) -> tuple[list[Any], list[Any]]:
     return found[0], found[1]
 
 
+@api_boundary
 def make_interp_spline(
     x: ArrayLike, y: ArrayLike, k: int = 3, t: ArrayLike | None = None, bc_type: Any = None, axis: int = 0,
     check_finite: bool = True,
@@ -272,6 +283,7 @@ def make_interp_spline(
     return BSpline.tree_unflatten((k, True, axis), (knots, fnp.reshape(c, (count, *tail))))
 
 
+@api_boundary
 @described("scipy.interpolate.splev", "")
 def splev(x: ArrayLike, tck: Any, der: int = 0, ext: int = 0) -> Array:
     """The values at `x`, or derivatives of order `der`, of a spline `tck` = (t, c, k). Outside of its knots it is

@@ -82,9 +82,8 @@ def cholesky_banded(
            [0.25, 0.  ]])
     """
     ab = as_matrix(ab, check_finite)
-    count, n = ab.shape[-2] - 1, ab.shape[-1]
-    one = np.broadcast_to(np.eye(n, dtype=dtype_of(ab)), (*ab.shape[:-2], n, n))
-    factor = ops.cholesky(ops.banded_product(complete_band(ab, lower), one, count), hermitian=False)
+    count = ab.shape[-2] - 1
+    factor = ops.cholesky(ops.whole_matrix(complete_band(ab, lower), count), hermitian=False)
     factor, sign = (factor, -1) if lower else (ops.adjoint(factor), 1)
     batch = [(0, 0)] * (ab.ndim - 2)
     rows = [

@@ -380,11 +380,8 @@ def eig_banded(
     array([1., 3.])
     """
     ab = as_matrix(a_band, check_finite)
-    count, n = ab.shape[-2] - 1, ab.shape[-1]
-    one = np.broadcast_to(np.eye(n, dtype=dtype_of(ab)), (*ab.shape[:-2], n, n))
-    return select_eigenvalues(
-        ops.banded_product(complete_band(ab, lower), one, count), eigvals_only, select, select_range
-    )
+    whole = ops.whole_matrix(complete_band(ab, lower), ab.shape[-2] - 1)
+    return select_eigenvalues(whole, eigvals_only, select, select_range)
 
 
 @scipy_function("linalg")

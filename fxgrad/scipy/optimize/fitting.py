@@ -209,6 +209,8 @@ def curve_fit(
         factor = fnp.linalg.cholesky(spread)
         return fnp.linalg.solve(factor, difference)
 
+    if "maxfev" in options:  # as SciPy calls it with the method "lm"
+        options["max_nfev"] = options.pop("maxfev")
     chosen = method or ("lm" if is_infinite(low) and is_infinite(high) else "trf")
     found = least_squares(residuals, unknowns.start, bounds=(low, high), method=chosen, **options)
     slope, count = found.jac, found.fun.size - unknowns.start.size

@@ -66,6 +66,7 @@ def solve_traced(
     start: Any,
     facts: Sequence[Any] = (),
     settings: Any = (),
+    trusted: bool = True,
 ) -> tuple[Any, Sequence[Any]]:
     """Return the solution, a vector, and what else the solver tells.
 
@@ -77,6 +78,7 @@ def solve_traced(
         start: the vector at which the solver starts.
         facts: the shapes and dtypes of what the solver tells besides, as arrays.
         settings: further arrays for the solver, which may be traced.
+        trusted: whether what has converged is a solution, and not the nearest to one.
     """
     converted, parameters = closure_convert(function, start)
     at_start = jit(converted)
@@ -85,14 +87,12 @@ def solve_traced(
     def find(start: Any, *values: Any) -> tuple[Any, list[Any]]:
         known, chosen = values[:count], values[count:]
         found, told = solver(lambda x: at_start(x, *known), np.array(start), *chosen)
-        if told and not told[0] and not is_near(conditions(lambda x: at_start(x, *known)), np.asarray(found)):
-            warnings.warn(
-                "the solver has not converged: what it found is no solution, and the derivatives that follow from the "
-                "conditions of a solution are not those of what it found. Look at .success, or start nearer, or allow "
-                "more iterations",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        if (
+            told
+            and not (told[0] and trusted)
+            and not is_near(conditions(lambda x: at_start(x, *known)), np.asarray(found))
+        ):
+            warn_of_no_solution()
         found = np.asarray(found, aval.dtype).reshape(aval.shape)
         return found, [np.asarray(v, np.asarray(f).dtype) for v, f in zip(told, facts)]
 
@@ -107,6 +107,17 @@ def solve_traced(
 
     return custom_root(
         conditions(lambda x: converted(x, *parameters)), start, solve, solve_densely, has_aux=True
+    )
+
+
+def warn_of_no_solution() -> None:
+    """Warn where a traced problem is not solved."""
+    warnings.warn(
+        "the solver has not converged: what it found is no solution, and the derivatives that follow from the "
+        "conditions of a solution are not those of what it found. Look at .success, or start nearer, or allow more "
+        "iterations",
+        RuntimeWarning,
+        stacklevel=3,
     )
 
 

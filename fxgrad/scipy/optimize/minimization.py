@@ -10,6 +10,7 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import (
     PyTree,
+    ShapeError,
     StructureError,
     UnsupportedError,
     api_boundary,
@@ -67,6 +68,7 @@ def minimize(
         derivatives with respect to `args` and whatever `fun` closes over.
 
     Raises:
+        ShapeError: `fun` has not one result.
         UnsupportedError: constraints on traced values.
         StructureError: not one pair of `bounds` for each unknown.
 
@@ -83,7 +85,13 @@ def minimize(
 
     def value(x: Any) -> Any:
         found = fun(unknowns.restore(x), *args)
-        return fnp.reshape(found[0] if has_gradient else found, ())
+        found = found[0] if has_gradient else found
+        if fnp.size(found) != 1:
+            raise ShapeError(
+                f"minimize: fun is a function with one result, not with one of shape {fnp.shape(found)}",
+                hint="sum it, fnp.sum(…); for a sum of squares fx.scipy.optimize.least_squares",
+            )
+        return fnp.reshape(found, ())
 
     word = method.lower() if isinstance(method, str) else method
     if word is None:

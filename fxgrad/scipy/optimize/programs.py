@@ -25,7 +25,7 @@ from ...extend import (
     unknown_option,
 )
 from ..reference import library
-from .implicit import make_result
+from .implicit import holds_tracers, make_result, warn_of_no_solution
 
 METHODS = ("highs", "highs-ds", "highs-ipm")
 STEPS, EXACT = 60, 1e-11  # of the interior-point method: at most, and to what part of the size of the data
@@ -144,11 +144,12 @@ def solve_quadratic(p: Any, q: Any, upper: Any, sides: Any, equal: Any, values: 
 
     point: tuple[Any, ...] = (np.zeros(n), np.zeros(k), np.ones(m), np.ones(m))
     steps, done = 0, False
-    while not done and steps < STEPS:
-        steps += 1
-        point = advance(*point)
-        left = (*errors(*point), point[3] * point[2])
-        done = max(np.abs(v).max(initial=0) for v in left) <= EXACT * size
+    with np.errstate(all="ignore"):  # where nothing is feasible multipliers grow without bounds
+        while not done and steps < STEPS and np.isfinite(point[2] / point[3]).all():
+            steps += 1
+            point = advance(*point)
+            left = (*errors(*point), point[3] * point[2])
+            done = max(np.abs(v).max(initial=0) for v in left) <= EXACT * size
     x, _, z, s = point
     return x, z > s, np.array(done), np.array(0 if done else 1), np.array(steps)
 
@@ -163,8 +164,16 @@ def solve_program(
         ShapeDtypeStruct((), int), ShapeDtypeStruct((), int),
     ]  # fmt: skip
     operands = [ops.stop_gradient(v) for v in (p, q, upper, sides, equal, values)]
+    differentiated = holds_tracers((p, q, upper, sides, equal, values))
+
+    def solve(*given: Any) -> list[Any]:
+        found = list(solver(*map(np.asarray, given)))
+        if differentiated and not found[2]:
+            warn_of_no_solution()
+        return found
+
     found, active, success, status, steps = pure_callback(
-        lambda *given: list(solver(*map(np.asarray, given))), declared, *operands, vmap_method="sequential"
+        solve, declared, *operands, vmap_method="sequential"
     )
     # Rows of what presses; of the other inequalities the multiplier is zero.
     presses = fnp.astype(active, float)[:, None]

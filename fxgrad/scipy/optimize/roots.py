@@ -83,7 +83,9 @@ def root(
         found = solver(residual, start)
         return found.x, [found.success, found.get("status", 0), found.get("nfev", 0)]
 
-    x, (success, status, nfev) = solve_traced(residual, lambda f: f, tell, unknowns.start, [True, 0, 0])
+    x, (success, status, nfev) = solve_traced(
+        residual, lambda f: f, tell, unknowns.start, [True, 0, 0], (), method != "lm"
+    )
     return make_result(x=unknowns.restore(x), fun=residual(x), success=success, status=status, nfev=nfev)
 
 
@@ -236,7 +238,6 @@ class Bracketed(Protocol):
 def bracketed(name: str) -> Bracketed:
     """Declare the method of `root_scalar` of this name as a function of its own."""
 
-    @api_boundary
     def function(f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12,
                  rtol: float = 8.881784197001252e-16, maxiter: int = 100, full_output: bool = False,
                  disp: bool = True) -> Any:  # fmt: skip
@@ -268,7 +269,7 @@ def bracketed(name: str) -> Bracketed:
     >>> round(float(root(2.0)), 6), round(float(fx.grad(root)(2.0)), 6)
     (1.414214, 0.353553)
     """
-    return function
+    return api_boundary(function)
 
 
 bisect: Bracketed = bracketed("bisect")
@@ -319,8 +320,10 @@ def newton(
         steepness = None if slope is None else (lambda x: np.asarray(slope(x)))
         second = other[0] if other else None
         choices = {"tol": tol, "maxiter": maxiter, "rtol": rtol, "disp": disp}
-        x = find(lambda x: np.asarray(residual(x)), start, steepness, fprime2=curvature, x1=second, **choices)
-        return x, []
+        # One number is searched for by another of SciPy's functions, which tells it in another way.
+        choices |= {"fprime2": curvature, "x1": second, "full_output": True}
+        x, told, *_ = find(lambda x: np.asarray(residual(x)), start, steepness, **choices)
+        return x, [bool(np.all(getattr(told, "converged", told)))]
 
     def plain(derivative: Any) -> Any:
         return lambda x: np.ravel(derivative(unknowns.restore(x), *args))

@@ -46,7 +46,8 @@ def make_window(window: Any, nperseg: int | None, n: int) -> tuple[Any, int]:
                 warnings.warn(f"nperseg = {size:d} is greater than input length  = {n:d}, using nperseg = {n:d}",
                               stacklevel=4)  # fmt: skip
             size = n
-        return library("signal", "a window").get_window(window, size), size
+        name = window.removesuffix("_periodic") if isinstance(window, str) else window
+        return library("signal", "a window").get_window(name, size), size  # periodic, by any SciPy
     window = operand(window)
     if window.ndim != 1:
         raise wrong_ndim("the spectrum", "window", window, 1)

@@ -82,6 +82,7 @@ class coo_array:
     places: Places
     __array_ufunc__ = None  # so that NumPy's arrays leave their operators to it
 
+    @api_boundary
     def __init__(self, arg1: Any, shape: tuple[int, int] | None = None):
         if isinstance(arg1, coo_array):
             self.data, self.places = arg1.data, arg1.places
@@ -265,6 +266,7 @@ class coo_array:
         return f"<coo_array of shape {self.shape} and dtype {self.dtype} with {self.nnz} entries>"
 
 
+@api_boundary
 def issparse(value: Any) -> bool:
     """Whether a value is a sparse matrix, one of this library or of SciPy: a bool.
 
@@ -306,6 +308,7 @@ def expand_pointers(indptr: Any) -> np.ndarray:
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 
+@api_boundary
 def csr_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
     """The matrix of (data, indices, indptr), or of the arguments of `coo_array`. The result is a `coo_array`.
 
@@ -327,6 +330,7 @@ def csr_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
     return coo_array((data, (expand_pointers(indptr), indices)), shape)
 
 
+@api_boundary
 def csc_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
     """The matrix of (data, indices, indptr), or of the arguments of `coo_array`. The result is a `coo_array`.
 
@@ -344,6 +348,7 @@ def csc_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
     return csr_array(arg1, None if shape is None else (shape[1], shape[0])).T
 
 
+@api_boundary
 def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] | None = None) -> coo_array:
     """The matrix with these diagonals.
 
@@ -386,6 +391,7 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] |
     return coo_array((fnp.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape)
 
 
+@api_boundary
 def diags(
     diagonals: Any,
     offsets: Any = 0,
@@ -409,6 +415,7 @@ def diags(
     return made if dtype is None else made.made_of(fnp.astype(made.data, dtype), made.places)
 
 
+@api_boundary
 def eye_array(
     m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None
 ) -> coo_array:
@@ -428,6 +435,7 @@ def eye_array(
     return coo_array((fnp.ones(rows.shape, dtype), (rows, rows + k)), (m, n))
 
 
+@api_boundary
 def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> coo_array:
     """The matrix with ones on a diagonal: `eye_array` with SciPy's older signature.
 
@@ -442,6 +450,7 @@ def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: st
     return eye_array(m, n, k=k, dtype=dtype)
 
 
+@api_boundary
 def identity(n: int, dtype: Any = float, format: str | None = None) -> coo_array:
     """The identity matrix.
 
@@ -457,6 +466,7 @@ def identity(n: int, dtype: Any = float, format: str | None = None) -> coo_array
     return eye_array(n, dtype=dtype)
 
 
+@api_boundary
 def kron(A: Any, B: Any, format: str | None = None) -> coo_array:
     """The Kronecker product of two matrices.
 
@@ -475,6 +485,7 @@ def kron(A: Any, B: Any, format: str | None = None) -> coo_array:
     return coo_array((data, (places[0], places[1])), (m * p, n * q))
 
 
+@api_boundary
 def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) -> coo_array:
     """The matrix of blocks in rows and columns.
 
@@ -515,6 +526,7 @@ def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) ->
     return made if dtype is None else made.made_of(fnp.astype(made.data, dtype), made.places)
 
 
+@api_boundary
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> coo_array:
     """The matrices one below the other; arguments as of `block_array`.
 
@@ -524,6 +536,7 @@ def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> coo_arr
     return block_array([[block] for block in blocks], dtype=dtype)
 
 
+@api_boundary
 def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> coo_array:
     """The matrices one beside the other; arguments as of `block_array`.
 
@@ -533,6 +546,7 @@ def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> coo_arr
     return block_array([[*blocks]], dtype=dtype)
 
 
+@api_boundary
 def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> coo_array:
     """The matrices one after the other along the diagonal; arguments as of `block_array`.
 

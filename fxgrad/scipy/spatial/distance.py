@@ -11,7 +11,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, aval_of, ops, show_public_names, unknown_option
+from ...extend import (
+    Array,
+    ArrayLike,
+    ShapeError,
+    api_boundary,
+    aval_of,
+    ops,
+    show_public_names,
+    unknown_option,
+)
 from ...numpy.composite import operand
 from ..reference import scipy_function
 
@@ -272,6 +281,7 @@ def squareform(X: ArrayLike, force: str = "no", checks: bool = True) -> Array:
     return upper + upper.T
 
 
+@api_boundary
 def distance_matrix(x: ArrayLike, y: ArrayLike, p: float = 2, threshold: int = 1000000) -> Array:
     """The p-norm distances between the rows of two matrices, [m, n].
 

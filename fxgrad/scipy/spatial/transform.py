@@ -21,7 +21,7 @@ from ...extend import (
 )
 from ...numpy.composite import operand
 from ...tree import register_pytree_node_class
-from ..stats.generator import check_that_all_is_plain, random_key
+from ..stats.generator import check_that_all_is_plain, is_of_numpy, random_key
 
 AXES = "xyz"
 SMALL = 1e-3  # angles below which series are exact
@@ -75,6 +75,7 @@ class Rotation:
     quat: Any
     __array_ufunc__ = None  # so that NumPy's arrays leave their operators to it
 
+    @api_boundary
     def __init__(self, quat: Any, normalize: bool = True):
         quat = need_shape("Rotation", quat, (4,))
         self.quat = quat / fnp.linalg.norm(quat, axis=-1, keepdims=True) if normalize else quat
@@ -175,14 +176,14 @@ class Rotation:
 
         Args:
             num: how many; None is one without an axis.
-            rng: a key of random numbers; outside of transforms it may be left out.
+            rng: a key of random numbers; outside of transforms it may be left out, or a seed or generator of NumPy's.
 
         Raises:
             StructureError: no key under a transform.
         """
-        if rng is None:
+        if is_of_numpy(rng):
             check_that_all_is_plain("Rotation.random", [], "rng")
-            rng = random_key()
+            rng = random_key(rng)
         return cls(fxrandom.normal(rng, (4,) if num is None else (num, 4)))
 
     @classmethod

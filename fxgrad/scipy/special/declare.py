@@ -126,7 +126,7 @@ def special(
         name, names = body.__name__, operand_names(body)
         rules = make_rules(name, names, partials, formula, equation, native)
         kernel = ops.library_kernel(name, native=native, **(params or {}))
-        call = ops.library_function(f"scipy_{name}", kernel, rules, computes=None if params else native)
+        call = ops.library_function(f"scipy_{name}", kernel, rules, computes="" if params else native or "")
         vars(update_wrapper(call, body)).pop("__signature__", None)  # the body has one
         return document(call, names, without_rule(names, partials), at, source)  # type: ignore[return-value]
 

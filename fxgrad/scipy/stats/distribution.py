@@ -25,6 +25,7 @@ from ...extend import (
     ShapeError,
     StructureError,
     UnsupportedError,
+    api_boundary,
     as_value,
     aval_of,
     errors,
@@ -36,7 +37,7 @@ from ...numpy.composite import cast, composite
 from ...random.laws import Functions, Law
 from ...random.parameters import uniform_open
 from .. import special
-from .generator import check_that_all_is_plain, random_key, scipy_law
+from .generator import check_that_all_is_plain, is_of_numpy, random_key, scipy_law
 
 F = TypeVar("F", bound=Callable[..., Any])
 INFINITY = math.inf
@@ -147,6 +148,7 @@ class Distribution:
     _sampler: str = ""  # of `fxgrad.random`, where that is not the inverse of the distribution function
     _f = Functions(ops, special)  # over which the formulas of `fxgrad.random.laws` are computed
 
+    @api_boundary
     def __init__(self, a: float | None = None, b: float | None = None, name: str | None = None):
         self.a, self.b = (self.a if a is None else a), (self.b if b is None else b)
         self.name: str = name or type(self).__name__.lower().rstrip("_")
@@ -472,14 +474,14 @@ class Distribution:
         """Draw random numbers, which are differentiable in the parameters of a continuous distribution.
 
         `random_state` is a key of `fxgrad.random`, and `size` the shape of the result, to which the parameters
-        broadcast: theirs, unless it is given. Without a key the numbers are SciPy's, of NumPy's global generator,
-        outside of transforms.
+        broadcast: theirs, unless it is given. Without a key, or with a seed or a generator of NumPy's, the numbers are
+        SciPy's, outside of transforms.
 
         Raises:
             StructureError: there is no key inside a transform.
             ShapeError: the parameters do not broadcast to the size.
         """
-        if random_state is None:
+        if is_of_numpy(random_state):
             check_that_all_is_plain(f"{self.name}.rvs", [*args, *kwargs.values()])
         given = self._arguments(None, args, kwargs)
         values = [v for v in (*given.shapes, given.loc, given.scale) if v is not None]
@@ -490,11 +492,11 @@ class Distribution:
                 f"{self.name}.rvs: parameters of shape {shape} do not broadcast to size {size}",
                 hint=f"size={(*np.atleast_1d(size).tolist(), *shape)}, which ends with the shape of the parameters",
             )
-        if random_state is None:
+        if is_of_numpy(random_state):
             theirs: Any = scipy_law(self)
             if theirs is not None:
-                return cast(theirs.rvs(*args, **kwargs, size=size), given.dtype)
-            random_state = random_key()
+                return cast(theirs.rvs(*args, **kwargs, size=size, random_state=random_state), given.dtype)
+            random_state = random_key(random_state)
         drawn = self._rvs(fxrandom.keys.check_one_key(random_state, f"{self.name}.rvs"), size, *given.shapes)
         return given.finish(given.place(drawn))
 

@@ -11,11 +11,11 @@ import numpy as np
 from ... import numpy as fnp
 from ... import random as fxrandom
 from ... import tree
-from ...extend import Array, ArrayLike, ShapeError, StructureError, ops, wrong_shape
+from ...extend import Array, ArrayLike, ShapeError, StructureError, api_boundary, ops, wrong_shape
 from ...nn.rows import logsumexp
 from .. import special
 from .distribution import as_floats, method
-from .generator import check_that_all_is_plain, random_key
+from .generator import check_that_all_is_plain, is_of_numpy, random_key
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -44,6 +44,7 @@ class gaussian_kde:
     factor: Array | float
     covariance: Array
 
+    @api_boundary
     def __init__(self, dataset: ArrayLike, bw_method: Any = None, weights: ArrayLike | None = None):
         given, _ = as_floats([dataset, *([] if weights is None else [weights])], "gaussian_kde")
         self.dataset: Array = fnp.atleast_2d(given[0])
@@ -213,16 +214,16 @@ class gaussian_kde:
 
     def resample(self, size: int | None = None, seed: Any = None) -> Array:
         """Draw points [d, size] of the estimate, as many as the sample has unless `size` is given; `seed` is a key.
-        Without one they are drawn with one of NumPy's global generator, outside of transforms.
+        Without one, or with a seed or a generator of NumPy's, they are drawn with one of that, outside of transforms.
 
         Raises:
             StructureError: there is no key inside a transform.
         """
-        if seed is None:
+        if is_of_numpy(seed):
             check_that_all_is_plain(
                 "gaussian_kde.resample", [self.dataset, self.weights, self.covariance], "seed"
             )
-            seed = random_key()
+            seed = random_key(seed)
         size = self.n if size is None else size
         choice, noise = fxrandom.split(seed)
         picked = fxrandom.choice(choice, self.n, (size,), p=self.weights)

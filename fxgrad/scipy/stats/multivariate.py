@@ -19,7 +19,7 @@ from ...numpy.composite import cast
 from .. import special
 from .counts import binom
 from .distribution import F, Frozen, as_floats, method
-from .generator import check_that_all_is_plain, scipy_law
+from .generator import check_that_all_is_plain, is_of_numpy, scipy_law
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -95,10 +95,12 @@ class Multivariate:
         """Freeze the parameters: `multivariate_normal(mean, cov).logpdf(x)`."""
         return Frozen(self, args, kwargs)  # type: ignore[arg-type]
 
-    def _drawn_by_scipy(self, count: int, size: Any, dtype: np.dtype, *parameters: Any) -> Array:
-        """Draw vectors of `count` components from NumPy's global generator."""
+    def _drawn_by_scipy(
+        self, count: int, size: Any, random_state: Any, dtype: np.dtype, *parameters: Any
+    ) -> Array:
+        """Draw vectors of `count` components from a generator of NumPy's."""
         size = () if size is None else fxrandom.keys.as_shape(size, f"{self.name}.rvs")
-        drawn = scipy_law(self).rvs(*parameters, size=size)  # type: ignore[misc]
+        drawn = scipy_law(self).rvs(*parameters, size=size, random_state=random_state)  # type: ignore[misc]
         return cast(np.reshape(drawn, (*size, count)), dtype)
 
 
@@ -172,12 +174,12 @@ class MultivariateNormal(Elliptical):
         self, mean: ArrayLike | None = None, cov: Any = 1, size: Any = None, random_state: Any = None
     ) -> Array:
         """Draw vectors, differentiable in the parameters; `random_state` is a key, and the result has shape
-        (*size, n). Without a key they are SciPy's, of NumPy's global generator, outside of transforms."""
-        if random_state is None:
+        (*size, n). Without a key, or with a seed or a generator of NumPy's, they are SciPy's, outside of transforms."""
+        if is_of_numpy(random_state):
             check_that_all_is_plain(f"{self.name}.rvs", [mean, cov])
         _, mean, cov, dtype = self._read(mean, cov)
-        if random_state is None:
-            return self._drawn_by_scipy(aval_of(mean).shape[-1], size, dtype, mean, cov)
+        if is_of_numpy(random_state):
+            return self._drawn_by_scipy(aval_of(mean).shape[-1], size, random_state, dtype, mean, cov)
         return cast(fxrandom.multivariate_normal(random_state, mean, cov, size), dtype)
 
 
@@ -298,13 +300,13 @@ class Dirichlet(Multivariate):
 
     @method
     def rvs(self, alpha: ArrayLike, size: Any = None, random_state: Any = None) -> Array:
-        """Draw shares, differentiable in α; `random_state` is a key, and the result has shape (*size, K). Without a key
-        they are SciPy's, of NumPy's global generator, outside of transforms."""
-        if random_state is None:
+        """Draw shares, differentiable in α; `random_state` is a key, and the result has shape (*size, K). Without a
+        key, or with a seed or a generator of NumPy's, they are SciPy's, outside of transforms."""
+        if is_of_numpy(random_state):
             check_that_all_is_plain(f"{self.name}.rvs", [alpha])
         _, alpha, dtype = self._read(alpha)
-        if random_state is None:
-            return self._drawn_by_scipy(aval_of(alpha).shape[-1], size, dtype, alpha)
+        if is_of_numpy(random_state):
+            return self._drawn_by_scipy(aval_of(alpha).shape[-1], size, random_state, dtype, alpha)
         return cast(fxrandom.dirichlet(random_state, alpha, size), dtype)
 
 

@@ -20,6 +20,7 @@ from ...core.common_errors import not_a_function
 from ...core.errors import CustomRuleError, EscapedTracerError, StructureError
 from ...core.interpreter import api_boundary, is_plain
 from ...core.key import key_of
+from ...core.references import is_reference
 from ...core.snapshot import hand_over
 from ...core.staging import stage
 from ...core.surface import is_alike, is_object, release_all
@@ -29,6 +30,7 @@ from ..arguments import (
     admit_or_float0,
     is_float0,
     path_at_positions,
+    positions_of,
     restrict_arguments,
     zero_tangent,
 )
@@ -69,13 +71,15 @@ def bind_positional(
 class Application:
     """One call of a custom function: its arguments as flat values, and its rules over flat values.
 
-    `static` are the arguments handed to rules as they are, `structure` is that of the tuple of the others,
+    `static` are the arguments handed to rules as they are, `places` the positions of the others. Of these `positions`
+    are those without references, and `structure` is that of the tuple of what is there;
     `out_structure` that of the result, known as soon as the function or a rule has run.
     """
 
     custom: CustomFunction[..., Any]
     name: str
     args: tuple[Any, ...]
+    places: list[int]
     positions: list[int]
     static: list[Any]
     structure: pytree.PyTreeDef
@@ -86,7 +90,10 @@ class Application:
         self.args = bind_positional(custom.signature, args, kwargs)
         count = len(self.args)
         fixed = {p % count for p in custom.nondiff_positions if -count <= p < count}
-        self.positions = [i for i in range(count) if i not in fixed]
+        self.places = [i for i in range(count) if i not in fixed]
+        self.positions = [
+            i for i in self.places if not (custom.takes_references and is_reference(self.args[i]))
+        ]
         self.static = [self.args[i] for i in sorted(fixed)]
         given, self.structure = pytree.flatten(tuple(self.args[i] for i in self.positions))
         self.out_structure: Any = None
@@ -161,7 +168,7 @@ class Application:
         moving = [type(t) is not SymbolicZero for t in ts]
         ts = (
             [t if m else zero_tangent(y) for t, m, y in zip(ts, moving, ys)]
-            if structure == self.out_structure
+            if is_alike(structure, self.out_structure)
             else ts
         )
         ts = check_rule_values(what, ys, self.out_structure, ts, structure)
@@ -181,6 +188,8 @@ class Application:
                 leaves = tuple(map(CustomVJPPrimal, leaves, perturbed))
             result, residuals = unpack_pair(fwd(*self.full_arguments(leaves)), what, "(result, residuals)")
             flat, saved["structure"] = pytree.flatten(residuals)
+            saved["references"] = {i: r for i, r in enumerate(flat) if is_reference(r)}
+            flat = [r for r in flat if not is_reference(r)]
             values = [x.value for x in leaves] if perturbed else leaves
             ys = self.flatten_rule_result(what, values, result)
             if perturbed:
@@ -188,7 +197,10 @@ class Application:
             return ys, flat
 
         def flat_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-            residuals = pytree.unflatten(saved["structure"], hand_over(residuals))
+            others, refs = iter(hand_over(residuals)), saved["references"]
+            count = len(residuals) + len(refs)
+            leaves = [refs[i] if i in refs else next(others) for i in range(count)]
+            residuals = pytree.unflatten(saved["structure"], leaves)
             cts = hand_over(cts)
             if "results" in saved:
                 cts = with_symbolic_zeros(cts, saved["results"])
@@ -199,16 +211,19 @@ class Application:
 
     def cotangents(self, what: str, result: Any) -> list[Any]:
         """Flatten what a backward rule returned into one cotangent (or None) for each value."""
-        children, values = self.structure.children(), self.values
-        if not isinstance(result, tuple | list) or len(result) != len(children):
+        children, values, count = self.structure.children(), self.values, len(self.places)
+        if not isinstance(result, tuple | list) or len(result) != count:
             given = f" of {len(result)}" if isinstance(result, tuple | list) else ""
             raise CustomRuleError(
-                f"{what} must return a tuple of {len(children)} cotangents, one for each argument, "
+                f"{what} must return a tuple of {count} cotangents, one for each argument, "
                 f"not a {type(result).__name__}{given}",
-                hint="return (ct,)" if len(children) == 1 else "None is the cotangent of what gets none",
+                hint="return (ct,)" if count == 1 else "None is the cotangent of what gets none",
             )
         flat: list[Any] = []
-        for position, (ct, child) in enumerate(zip(result, children)):
+        numbered = [
+            (i, ct) for i, (place, ct) in enumerate(zip(self.places, result)) if place in self.positions
+        ]
+        for (position, ct), child in zip(numbered, children):
             place = f"{what}: the cotangent of argument {position}"
             argument = pytree.unflatten(child, values[len(flat) : len(flat) + child.num_leaves])
             cts, ct_structure = pytree.flatten(
@@ -249,10 +264,12 @@ class CustomFunction(Generic[P, R]):
     signature: inspect.Signature | None
     result_cache: Cache
     nondiff_positions: tuple[int, ...]
+    takes_references = False
 
     __name__: str
     application: type[Application] = Application
 
+    @api_boundary
     def __init__(
         self,
         fun: Callable[P, R],
@@ -266,7 +283,7 @@ class CustomFunction(Generic[P, R]):
             256
         )  # structure and avals of the result, by those of the arguments and by options
         self.nondiff_positions = (
-            *((nondiff_argnums,) if isinstance(nondiff_argnums, int) else nondiff_argnums),
+            *positions_of(type(self).__name__, nondiff_argnums),
             *self.positions_of(nondiff_argnames),
         )
         update_wrapper(self, fun, updated=())  # pyright: ignore[reportArgumentType]
@@ -398,7 +415,8 @@ class custom_vjp(CustomFunction[P, R]):
 
     `defvjp(fwd, bwd)`: fwd takes the arguments of `fun` and returns (result, residuals);
     bwd(*nondiff_args, residuals, ct) returns a tuple of cotangents, one for each other argument; None
-    stands for the zeros of an argument or of a part of it.
+    stands for the zeros of an argument or of a part of it. An `fx.Ref` may be an argument and a residual: bwd returns
+    None for it, and may write into it.
 
     Raises:
         CustomRuleError: no rule is defined, or its results do not fit the arguments.
@@ -412,6 +430,7 @@ class custom_vjp(CustomFunction[P, R]):
     """
 
     symbolic_zeros: bool
+    takes_references = True
 
     rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
     symbolic_zeros = False

@@ -26,7 +26,7 @@ from ...core.errors import (
     NotCheckableError,
     UnsupportedError,
 )
-from ...core.interpreter import Tracer
+from ...core.interpreter import Tracer, api_boundary
 from ...core.typing import P, R
 from ...ops import kinds
 from ..arguments import zero_tangent
@@ -214,6 +214,7 @@ class custom(CustomFunction[P, R]):
 
     application: type[Application] = CustomApplication
 
+    @api_boundary
     def __init__(
         self,
         fun: Callable[P, R],

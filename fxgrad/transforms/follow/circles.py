@@ -1,193 +1,135 @@
-"""Circles of ways that are taken often, as loops of compiled code.
+"""Ways that are taken often, without Python between them.
 
-Where ways lead back to where they begin, the program goes round without Python; where all of a program that is called
-often can be machine code, it runs so from its start to its end. A `Circle` is one `while_loop` whose carry is the
-number of the way to take, how often each was taken, and the registers that ways write. A step takes one way, and reads
-from the answer to the decision at its end which way is next. An answer that leads out of the circle, or that nobody has
-given yet, ends the loop, and Python goes on from there.
+Where ways lead back to where they begin, a `Circle` goes round: Python enters it at any of its ways, and goes on at the
+decision where it ends. A `Whole` is a program that is called often, from its start to its ends, as one Graph: what
+calls it is what calls any function under `jit`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import ops
-from ...core.aval import PLAIN, Aval
-from ...core.graph import Graph, Literal, Var
-from ...core.interpreter import PrimalTracer, is_plain
+from ...core.aval import PLAIN, aval_of
+from ...core.costs import STEP_INSTRUCTIONS
+from ...core.graph import Var
+from ...core.interpreter import innermost_primal, is_plain
 from ...core.primitive import KERNEL_ERRORS
 from ...core.staging import stage
+from ..arguments import unshare_results
 from ..compiled_graph import CompiledGraph
+from .automaton import Automaton, Registers, value_of
+from .liveness import Route, read_at
 
 if TYPE_CHECKING:
-    from .program import Registers, Way
-
-# To which integers of Python that change are traced values: a product of two of them is exact.
-LARGEST = 1 << 31
-NUMBER = Aval((), np.dtype(np.int64))
+    from .program import End, Node, Program, Way
 
 
-class Circle:
-    """Ways that are taken one after another without Python, as a loop: those on circles through one, or all."""
+class Circle(Automaton):
+    """Ways on circles through one of them."""
 
-    __slots__ = (
-        *("blanks", "body", "captured", "carried", "code", "cond", "constants", "never", "numbers"),
-        *("places", "state", "ways"),
-    )
-
-    def __init__(self, ways: Sequence[Way], captured: dict[Var, Any], fastmath: bool):
-        self.ways, self.captured = ways, captured
-        self.numbers: dict[Any, np.int64] = {way: np.int64(number) for number, way in enumerate(ways)}
-        targets = [way.target for way in ways]
-        self.places = list(
-            dict.fromkeys([p for p in (*[way.node for way in ways], *targets) if p is not None])
-        )
-        written = {v for way in ways for v in (*way.graph.outputs, *[v for v, _ in way.moves])}
-        read = dict.fromkeys(v for way in ways for v in read_by(way))
-        kept = dict.fromkeys(v for place in self.places for v in read_at(place))
-        self.carried = [v for v in {**kept, **read} if v in written]
-        self.constants = [v for v in read if v not in written]
-        avals = [v.aval for v in self.constants]
-        self.state = [NUMBER, Aval((len(ways),), NUMBER.dtype), *[v.aval for v in self.carried]]
-        places = len(self.constants)
-        branches = [stage(self.step(way), [*avals, *self.state[1:]], "way") for way in ways]
-
-        def body(*operands: Any) -> Any:
-            fixed, (number, *rest) = operands[:places], operands[places:]
-            if len(branches) == 1:
-                return branches[0](*fixed, *rest)
-            return stands_above("branches").switch_call(number, *fixed, *rest, branches=tuple(branches))
-
-        self.body = stage(body, [*avals, *self.state], "circle")
-        self.cond = stage(lambda *operands: [operands[places] >= 0], [*avals, *self.state], "circle")
+    def __init__(self, ways: Sequence[Way], captured: Registers, fastmath: bool):
+        super().__init__([Route(way, way.target, way.moves) for way in ways], captured, read_at)
         self.code: Any = None
         if self.is_sound():
-            self.code = CompiledGraph(stage(self.call, [*avals, *self.state], "circle"), None, fastmath)
-        self.never, self.blanks = np.zeros(len(ways), np.int64), [nothing(v.aval) for v in self.carried]
+            graph = stage(self.bind, [*self.fixed, *self.state], "circle")
+            self.code = CompiledGraph(graph, None, fastmath)
 
-    def is_sound(self) -> bool:
-        """Whether every way leaves registers of the shapes and dtypes that it found."""
-        return list(self.body.out_avals) == self.state
-
-    def call(self, *operands: Any) -> list[Any]:
-        """Bind the loop: (*constants, next way, times, *carried) → (place, times, *carried)."""
-        params = {"cond": self.cond, "body": self.body, "consts": len(self.constants), "max_steps": None}
-        return stands_above("loops").while_call(*operands, **params)
-
-    def step(self, way: Way) -> Callable[..., list[Any]]:
-        """Return the function of a step along a way: (*constants, times, *carried) → (next way, times, *carried)."""
-
-        graph, number = way.graph, int(self.numbers[way])
-        open_graph = Graph([*graph.inputs, *graph.captured], graph.equations, graph.outputs, {}, graph.name)
-
-        def take(*operands: Any) -> list[Any]:
-            places = len(self.constants)
-            times, values = operands[places], dict(zip(self.constants, operands))
-            values.update(zip(self.carried, operands[places + 1 :]))
-
-            def value_of(atom: Any) -> Any:
-                if type(atom) is Var:
-                    return values[atom]
-                return atom.value if type(atom) is Literal else atom
-
-            results = open_graph(*[value_of(v) for v in open_graph.inputs])
-            values.update(zip(graph.outputs, results))
-            values.update({v: value_of(atom) for v, atom in way.moves})
-            times = ops.update(times, ops.getitem(times, index=(number,)) + 1, index=(number,))
-            return [self.decide(way.target, value_of), times, *[values[v] for v in self.carried]]
-
-        return take
-
-    def decide(self, target: Any, value_of: Callable[[Any], Any]) -> Any:
-        """Return the number of the way that the answer to a decision leads to, or −1 − the number of the place."""
-        leave = -1 - self.places.index(target)
-        found: Any = np.int64(leave)
-        if not hasattr(target, "question"):  # the end
-            return found
-        question = value_of(target.question)
-        question = ops.reshape(question, shape=()) if target.question.aval.shape else question
-        if target.operation == "bool()":
-            one, other = (self.numbers.get(target.ways.get(answer), leave) for answer in (True, False))
-            found = ops.where(ops.not_equal(question, 0), np.int64(one), np.int64(other))
-        else:
-            for way in target.ways.values():
-                if way in self.numbers:
-                    found = ops.where(ops.equal(question, way.answer), self.numbers[way], found)
-        for variable in target.numbers:
-            is_large = ops.greater(ops.absolute(value_of(variable)), LARGEST)
-            found = ops.where(is_large, np.int64(leave), found)
-        return found
-
-    def run(self, way: Way, registers: Registers) -> Any:
+    def run(self, way: Way, registers: Registers) -> Node | End | None:
         """Go round from the beginning of a way; return the decision or the end at which the loop ends, or None where
         the values of registers are not known below levels of derivatives."""
-        values = [registers[v] if v in registers else self.captured[v] for v in self.constants]
-        values += [self.numbers[way], self.never]
-        values += [registers.get(v, blank) for v, blank in zip(self.carried, self.blanks)]
-        if is_plain(values):
-            place, times, *state = compute(self.code, values)
-        elif all([type(known_value(v)) in PLAIN for v in values]):
-            place, times, *state = self.call(*values)
-        else:
+        operands = self.operands(way.node, self.numbers[way], self.never, registers)
+        if not are_known(operands):
             return None
-        for one, count in zip(self.ways, known_value(times).tolist()):
-            one.times += count
-        registers.update(zip(self.carried, state))
-        return self.places[-1 - int(known_value(place))]
-
-    def is_fast(self) -> bool:
-        """Whether the loop can be machine code."""
-        return stands_above("recurrence").is_compilable(self.cond, self.body, len(self.constants))
+        number, times, *state = self.code.compute(operands)
+        count_ways(self.ways, times)
+        place = self.places[-1 - int(innermost_primal(number))]
+        registers.update(self.values_at(place, state))
+        return place
 
 
-def compute(code: CompiledGraph, values: list[Any]) -> Sequence[Any]:
-    """The results of a compiled Graph."""
-    if code.plain is None or not is_plain(values):
-        return code.code_for(values)(*values)
-    function = code.code
-    if function is None:
-        code.pause -= 1
-        function = code.plain if code.pause > 0 else code.choose_code()
-    try:
-        return function(*values)
-    except KERNEL_ERRORS as error:
-        code.raise_with_location(error, function)
+class Whole(Automaton):
+    """All ways of a program: (record, *arguments) → (record, *results of all ends). The record has how often each way
+    was taken, over all calls, and the number of the place where the latest one has ended.
+
+    `ends` has for each place the end, if it is one, and what picks its results from those of the Graph.
+    """
+
+    def __init__(self, program: Program, routes: Sequence[Route]):
+        super().__init__(routes, program.captured, read_at_end)
+        self.start, self.inputs = routes[0], program.inputs
+        self.record = np.zeros(len(routes) + 1, np.int64)
+        self.ends: list[tuple[End | None, Callable[[Any], Any]]] = []
+        self.code: Any = None
+        if self.is_sound() and self.is_fast():
+            graph = stage(self.call, [aval_of(self.record), *[v.aval for v in self.inputs]], program.name)
+            self.code = CompiledGraph(graph, None, program.fastmath)
+
+    def call(self, record: Any, *leaves: Any) -> list[Any]:
+        """Take all ways, and note where the results of each end are."""
+        times, values = record[: len(self.ways)], dict(zip(self.inputs, leaves))
+        number, times, values = self.take(self.start, times, values)
+        operands = self.operands(self.start.target, number, times, values)
+        number, times, *state = self.bind(*operands)
+        found = [ops.concatenate(times, ops.reshape(-1 - number, shape=(1,)), axis=0)]
+        fixed = dict(zip(self.constants, operands))
+        for place in self.places:
+            values, own = {**fixed, **self.values_at(place, state)}, []
+            for atom in () if hasattr(place, "question") else place.outputs:
+                value = value_of(atom, values, self.captured)
+                held = [k for k, other in enumerate(found) if other is value and k not in own]
+                own.append(held[0] if held else len(found))  # other ends may have the same
+                found += [] if held else [value]
+            row = slice(own[0], own[-1] + 1) if own else slice(0)
+            is_row = own == [*range(len(found))[row]]  # of which a slice is faster
+            pick = itemgetter(row) if is_row else itemgetter(*own)
+            self.ends.append((None if hasattr(place, "question") else place, pick))
+        return found
+
+    def run(self, leaves: Sequence[Any], plain: bool) -> Any:
+        """Return the result for flat arguments, or NotImplemented where Python has to find out."""
+        code = self.code
+        function = code.code if plain else None
+        if function is None:
+            found = code.compute((self.record, *leaves))
+        else:
+            try:
+                found = function(self.record, *leaves)
+            except KERNEL_ERRORS as error:
+                code.raise_with_location(error, function)
+        record = found[0] if plain else innermost_primal(found[0])
+        end, pick = self.ends[record.item(-1)]
+        if end is None:
+            return NotImplemented
+        self.record, results = record, pick(found)
+        if plain and code.results_may_share:
+            results = unshare_results(results, [*leaves, *code.optimized.captured.values()])
+        return end.unflatten(results, plain)
+
+    def settle(self) -> None:
+        """Tell the ways how often they were taken."""
+        count_ways(self.ways, self.record)
+        self.record = np.zeros_like(self.record)
 
 
-def stands_above(module: str) -> Any:
-    """Return a module of `fxgrad.control`, whose rules are made by transforms; it is loaded with the first circle."""
-    return import_module(f"fxgrad.control.{module}")
+def read_at_end(place: Any) -> list[Var]:
+    """Return what is read at an end; at a decision nobody goes on."""
+    return [] if hasattr(place, "question") else read_at(place)
 
 
-def known_value(value: Any) -> Any:
-    """Return the value below levels of derivatives."""
-    while isinstance(value, PrimalTracer):
-        value = value.primal
-    return value
+def count_ways(ways: Sequence[Way], times: Any) -> None:
+    """Add to how often ways were taken."""
+    for way, count in zip(ways, innermost_primal(times).tolist()):
+        way.times += count
 
 
-def nothing(aval: Aval) -> Any:
-    """Return what a register holds that no way has written yet."""
-    zero = np.zeros(aval.shape, aval.dtype)
-    return zero.item() if aval.weak else zero[()]
-
-
-def read_at(place: Any) -> list[Any]:
-    """Return the atoms that the program may use after a decision, or at its end."""
-    atoms = [place.question, *place.registers] if hasattr(place, "question") else place.outputs
-    return [atom for atom in atoms if type(atom) is Var]
-
-
-def read_by(way: Way) -> list[Var]:
-    """Return the registers that a way reads, and what is at its end."""
-    inputs = [*way.graph.inputs, *way.graph.captured]
-    made = {*way.graph.outputs, *[v for v, _ in way.moves]}
-    atoms = [*[atom for _, atom in way.moves], *read_at(way.target)]
-    return [*inputs, *[v for v in atoms if type(v) is Var and v not in made]]
+def are_known(values: Sequence[Any]) -> bool:
+    """Whether all values are known below levels of derivatives."""
+    return is_plain(values) or all([type(innermost_primal(v)) in PLAIN for v in values])
 
 
 def reached_from(way: Way) -> list[Way]:
@@ -202,7 +144,7 @@ def reached_from(way: Way) -> list[Way]:
     return [*ways]
 
 
-def find_circle(way: Way, captured: dict[Var, Any], fastmath: bool) -> Circle | None:
+def find_circle(way: Way, captured: Registers, fastmath: bool) -> Circle | None:
     """Return the loop of all ways that lie on circles with one, or None."""
     ways = reached_from(way)
     inside = {way.node}
@@ -212,16 +154,30 @@ def find_circle(way: Way, captured: dict[Var, Any], fastmath: bool) -> Circle | 
     if way not in ways or not can_be_inside(way):
         return None
     found = Circle(ways, captured, fastmath)
-    return found if found.is_sound() else None
+    return None if found.code is None else found
 
 
-def find_whole(start: Way, captured: dict[Var, Any], fastmath: bool) -> Circle | None:
-    """Return the loop of all ways from the start on, or None where it would not be machine code."""
-    ways = reached_from(start)
-    if not can_be_inside(start) or len(ways) == 1:
+def find_whole(program: Program) -> Whole | None:
+    """Return a program as one Graph, or None where it has effects, or where its loop would not be machine code."""
+    if not all(map(can_be_inside, program.ways())):
         return None
-    found = Circle(ways, captured, fastmath)
-    return found if found.is_sound() and found.is_fast() else None
+    routes = find_routes(program)
+    if sum(len(route.way.graph.equations) for route in routes) > STEP_INSTRUCTIONS:
+        return None
+    found = Whole(program, routes)
+    return None if found.code is None or found.code.plain is None else found
+
+
+def find_routes(program: Program) -> list[Route]:
+    """Return the ways from the start on. The first rounds of a loop, which knew their numbers, are among the others as
+    soon as these take the same ways."""
+    pending, routes = [program.start], {}
+    while pending:
+        way = pending.pop()
+        if way is not None and way not in routes:
+            routes[way] = Route(way, *program.general_target(way))
+            pending += reversed(getattr(routes[way].target, "ways", {}).values())
+    return [*routes.values()]
 
 
 def can_be_inside(way: Way) -> bool:

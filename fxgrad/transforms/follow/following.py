@@ -20,11 +20,17 @@ from ...core.graph import Equation, Graph, Literal, Var
 from ...core.interpreter import CURRENT, decide, opened, use_context
 from ...core.key import key_of
 from ...core.snapshot import has_same_bytes
-from ...core.staging import GraphInterpreter, GraphTracer
+from ...core.staging import (
+    GraphInterpreter,
+    GraphTracer,
+    drawn_numbers,
+    stages_effects,
+    warn_of_frozen_numbers,
+)
 from ..flat_function import FlatFunction
-from .circles import LARGEST
+from .automaton import LARGEST, Registers, value_of
 from .namespace import Follower
-from .program import End, Node, Program, Registers, Way, read_answer, segment, value_of
+from .program import End, Node, Program, Way, read_answer, segment
 from .stack import asks_once, enters
 from .state import Names, State
 
@@ -202,7 +208,7 @@ class FollowInterpreter(GraphInterpreter):
         state = self.read_state(tracer.variable, is_equality)
         node = self.program.find(state)
         if node is not None:
-            way.moves = moves_to(node, tracer.variable, state)
+            way.moves = node.moves_from(tracer.variable, state)
             self.arrive(way, node)
             self.arrived = node
             raise Arrived
@@ -213,7 +219,7 @@ class FollowInterpreter(GraphInterpreter):
         self.arrive(way, node)
         self.program.enter(node)
         self.write_numbers(node, state)
-        state.writers.clear()  # which hold frames and iterators
+        state.writers = dict.fromkeys(state.writers)  # which hold frames and iterators
         value = self.value_of(tracer.variable)
         with use_context(self.outer):
             value = decide(value, operation)
@@ -350,12 +356,6 @@ def is_straight(frames: Sequence[types.FrameType], asking: types.CodeType | None
     return all(enters(frame, inner.f_code) for frame, inner in itertools.pairwise(frames))
 
 
-def moves_to(node: Node, question: Var, state: State) -> list[tuple[Var, Any]]:
-    """The moves from a question and the values of its state to the registers of a node with this state."""
-    pairs = zip([node.question, *node.registers], [question, *state.slots(node.changing)])
-    return list({v: (v, atom) for v, atom in pairs if v is not atom}.values())
-
-
 def same_params(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether the params of two equations are the same, as far as that can be told: Graphs are staged anew."""
     if one.keys() != other.keys():
@@ -400,6 +400,7 @@ def explore(
         return followed(*args, **kwargs)
 
     flat = FlatFunction(run, structure, "jit", keywords=True)
+    before = None if stages_effects() else drawn_numbers()
     try:
         with opened(interpreter):
             results = flat(*[interpreter.trace(v) for v in program.inputs])
@@ -408,6 +409,7 @@ def explore(
         pass
     finally:
         interpreter.base = None
+    warn_of_frozen_numbers(before, program.name)
     if interpreter.arrived is not None:
         return interpreter.arrived
     if interpreter.known:

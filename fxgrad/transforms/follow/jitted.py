@@ -11,7 +11,7 @@ from ...core.aval import aval_of
 from ...core.devices import CPU, DEFAULT_DEVICE
 from ...core.errors import UnsupportedError
 from ...core.graph import Graph, Var
-from ...core.interpreter import CURRENT, Tracer, api_boundary, leave_library
+from ...core.interpreter import CURRENT, Tracer, api_boundary, is_plain, leave_library
 from ..jit import as_argnums, function_name, jit
 from .following import FollowInterpreter, explore
 from .program import Program
@@ -25,22 +25,27 @@ class FollowingJit(jit):
     wrapped: tuple[Callable[[Graph], Graph], Callable[..., Any], FollowingJit] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(CURRENT.get().interpreter, FollowInterpreter):  # which goes on inside
-            fun = followed(self.fun)
-            return fun(*args, **kwargs)  # with no other variables here, which were part of its state
         outer = CURRENT.get()
+        if type(outer.interpreter) is FollowInterpreter:  # which goes on inside
+            del outer  # as all variables here, it were part of the state
+            fun = followed(self.fun)
+            return fun(*args, **kwargs)
         try:
-            observer = outer.observer
-            if observer is not None:
-                return self.call_observed(observer, args, kwargs)
-            program = self.last if DEFAULT_DEVICE.get() is CPU else None
+            if outer.observer is not None:
+                return self.call_observed(outer.observer, args, kwargs)
+            program: Any = self.last if DEFAULT_DEVICE.get() is CPU else None
             leaves = None if program is None else program.guard(args, kwargs)
             if program is None or leaves is None:
-                leaves, program = self.lookup(args, kwargs, source_info.user_frame)
-            return program.run(leaves)
+                return self.call_unguarded(args, kwargs)
+            return program.run(leaves, True)
         except BaseException as error:  # as in `jit`
             leave_library(error, outer)
             raise
+
+    def call_unguarded(self, args: Any, kwargs: Any) -> Any:
+        """Call the function on arguments whose program has to be looked up."""
+        leaves, program = self.lookup(args, kwargs, source_info.user_frame)
+        return program.run(leaves, is_plain(leaves))
 
     def source(self, *args: Any, **kwargs: Any) -> str:
         """There is no one source of code that follows decisions."""
@@ -59,7 +64,7 @@ class FollowingJit(jit):
         """
         leaves, program = self.lookup(args, kwargs, source_info.user_frame)
         if program.start is None:
-            program.run(leaves)
+            program.run(leaves, is_plain(leaves))
         return Segments(program)
 
     def call_observed(self, observer: Any, args: Any, kwargs: Any) -> Any:
@@ -67,7 +72,8 @@ class FollowingJit(jit):
         if observer.is_stepwise:
             return super().call_observed(observer, args, kwargs)
         leaves, program = self.lookup(args, kwargs, source_info.user_frame)
-        return observer.observe("jit", f"jit({function_name(self.fun)})", leaves, lambda: program.run(leaves))
+        name, plain = f"jit({function_name(self.fun)})", is_plain(leaves)
+        return observer.observe("jit", name, leaves, lambda: program.run(leaves, plain))
 
     def lookup(self, args: Any, kwargs: Any, site: Any) -> Any:
         leaves, program = super().lookup(args, kwargs, site)

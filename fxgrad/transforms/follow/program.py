@@ -18,25 +18,35 @@ import numpy as np
 from ...core import pytree
 from ...core.costs import FOLLOWED_TURNS
 from ...core.errors import TooManyPathsError, UnsupportedError
-from ...core.graph import Equation, Graph, Literal, Var
+from ...core.graph import Equation, Graph, Var
 from ...core.interpreter import decide, is_plain
 from ...core.snapshot import Snapshots
 from ...core.surface import release_all
 from ..arguments import unshare_results
 from ..compiled_graph import CompiledGraph
-from .circles import LARGEST, Circle, compute, find_circle, find_whole
+from .automaton import LARGEST, Registers, value_of
+from .circles import Circle, Whole, are_known, find_circle, find_whole
 from .state import Names, State
-
-Registers = dict[Var, Any]
 
 
 class End:
     """The end of a program: the atoms and the structure of its results."""
 
-    __slots__ = ("outputs", "structure")
+    __slots__ = ("outputs", "plain_structure", "structure")
 
     def __init__(self, outputs: Sequence[Any], structure: Any):
         self.outputs, self.structure = outputs, structure
+        self.plain_structure: Any = None  # for values of NumPy, which need no boxes to be written into
+
+    def unflatten(self, results: Sequence[Any], plain: bool) -> Any:
+        """Return the result of the program."""
+        if not plain:
+            return pytree.unflatten(self.structure, release_all(results))
+        if self.plain_structure is None:
+            tree = pytree.unflatten(self.structure, results)
+            self.plain_structure = pytree.structure(tree)
+            return tree
+        return self.plain_structure.unflatten(results)
 
 
 class Node:
@@ -64,6 +74,11 @@ class Node:
         self.registers: list[Var] = []
         self.numbers: list[Var] = []
         self.ways: dict[Hashable, Way] = {}
+
+    def moves_from(self, question: Var, state: State) -> list[tuple[Var, Any]]:
+        """The moves to the registers here from a question and the values of its state, which is the one here."""
+        pairs = zip([self.question, *self.registers], [question, *state.slots(self.changing)])
+        return list({v: (v, atom) for v, atom in pairs if v is not atom}.values())
 
     def check_numbers(self, registers: Registers) -> None:
         """Check that traced integers in the place of Python's are far from where they would wrap around."""
@@ -107,7 +122,7 @@ class Way:
         self.times += 1
         if self.code is not None:
             values = [registers[v] for v in self.graph.inputs]
-            results = compute(self.code, values)
+            results = self.code.compute(values)
             for variable, result in zip(self.graph.outputs, results):
                 registers[variable] = result
 
@@ -119,13 +134,6 @@ class Way:
                 registers[variable] = value
         if type(self.target) is Node:
             self.target.check_numbers(registers)
-
-
-def value_of(atom: Any, registers: Registers, captured: dict[Var, Any]) -> Any:
-    """The value of a variable or literal, or a number itself."""
-    if type(atom) is Var:
-        return registers[atom] if atom in registers else captured[atom]
-    return atom.value if type(atom) is Literal else atom
 
 
 def read_answer(operation: str, value: Any) -> Hashable:
@@ -159,29 +167,40 @@ class Program:
         self.name = name
         self.start: Way | None = None
         self.nodes: dict[Hashable, Node] = {}
-        self.places: dict[
-            Hashable, set[Names]
-        ] = {}  # of nodes with changing numbers, by where the frames stand
+        # Of nodes with changing numbers, by where the frames stand.
+        self.places: dict[Hashable, set[Names]] = {}
         self.captured: dict[Var, Any] = {}
         self.captured_vars: dict[int, Var] = {}
         self.snapshot = Snapshots()
         self.paths = 0
+        self.calls = 0  # since the ways have changed
+        self.whole: Whole | None = None
+        self.joins = True  # whether the first rounds of loops are among the others there
         self.lock = threading.RLock()
 
-    def run(self, leaves: Sequence[Any]) -> Any:
-        """The result for flat arguments."""
+    def run(self, leaves: Sequence[Any], plain: bool) -> Any:
+        """The result for flat arguments; `plain` says whether they are values of NumPy."""
+        if self.whole is None:
+            self.calls += 1
+            if self.calls == FOLLOWED_TURNS and self.start is not None:
+                with self.lock:
+                    self.whole = find_whole(self)
+        whole = self.whole if plain or are_known(leaves) else None
+        if whole is not None:
+            found = whole.run(leaves, plain)
+            if found is not NotImplemented:
+                return found
         registers: Registers = dict(zip(self.inputs, leaves))
-        way, target = self.start, None
-        if way is None:
-            target = self.learn(None, None, None, registers)
-        elif self.begins_whole(way) and (found := self.go_round(way, registers)) is not None:
-            target, way = found, None
+        way = self.start
+        target = self.learn(None, None, None, registers) if way is None else None
         while True:
             if way is not None:
                 way.run(registers)
                 way.move(registers, self.captured)
                 target = way.target
             if isinstance(target, End):
+                if whole is not None and whole is self.whole:  # nothing is new: joined, the ways knew less
+                    self.dissolve(joins=False)
                 return self.finish(target, registers, leaves)
             node = cast(Node, target)
             value = decide(value_of(node.question, registers, self.captured), node.operation)
@@ -211,45 +230,66 @@ class Program:
             for one in () if found is None else found.ways:
                 one.circle = found
 
-    def begins_whole(self, start: Way) -> bool:
-        """Whether machine code takes all ways from the start on, which is made once the program is called often."""
-        start.turns += 1
-        if start.turns == FOLLOWED_TURNS:
-            with self.lock:
-                start.circle = find_whole(start, self.captured, self.fastmath)
-        return start.circle is not None
-
     def learn(self, node: Node | None, answer: Hashable, value: Any, registers: Registers) -> Node | End:
         """Stage what follows an answer, and compute it; return where that leads."""
         with self.lock:
             way = self.start if node is None else node.ways.get(answer)
             if way is None:  # and no other thread has learned it meanwhile
-                self.paths += 1
-                if self.paths > self.max_paths:
+                if self.paths == self.max_paths:
                     raise self.error_of_paths()
+                known = sum(1 for _ in self.ways())
                 try:
                     return self.explore(self, node, value, registers)
                 finally:
-                    for one in self.ways():  # whose circles may have grown
-                        one.circle, one.turns = None, 0
+                    if sum(1 for _ in self.ways()) > known:  # where it has not raised before
+                        self.paths += 1
+                        self.dissolve()
         way.run(registers)
         way.move(registers, self.captured)
         assert way.target is not None
         return way.target
 
+    def dissolve(self, joins: bool = True) -> None:
+        """Forget what is compiled of several ways, which may have changed."""
+        with self.lock:
+            self.settle()
+            self.whole, self.joins, self.calls = None, joins, 0
+            for way in self.ways():
+                way.circle, way.turns = None, 0
+
+    def settle(self) -> None:
+        """Tell the ways how often they were taken."""
+        if self.whole is not None:
+            self.whole.settle()
+
     def find(self, state: State) -> Node | None:
         """The node of a state, if it is known."""
         if not state.is_complete:
             return None
-        found = self.nodes.get(state.key())
-        for changing in self.places.get(state.place, ()) if found is None else ():
-            if changing <= state.writers.keys() and all(
-                abs(state.numbers.get(n, 0)) <= LARGEST
-                for n in changing
-                if type(state.numbers.get(n, 0)) is int
-            ):
-                found = found or self.nodes.get(state.key(changing))
-        return found
+        return self.nodes.get(state.key()) or self.find_general(state)
+
+    def find_general(self, state: State) -> Node | None:
+        """The node of a state in which numbers are registers."""
+        large = {n for n, value in state.numbers.items() if type(value) is int and abs(value) > LARGEST}
+        for changing in self.places.get(state.place, ()):
+            if changing <= state.writers.keys() - large:
+                found = self.nodes.get(state.key(changing))
+                if found is not None:
+                    return found
+        return None
+
+    def general_target(self, way: Way) -> tuple[Node | End | None, Sequence[tuple[Var, Any]]]:
+        """The place to which a way leads, and the moves there. A decision that has registers for numbers stands for one
+        that knows them, if as many answers to it are known."""
+        node = way.target
+        if not self.joins or type(node) is not Node or node.changing or not node.state.is_complete:
+            return node, way.moves
+        found = self.find_general(node.state)
+        if found is None or not node.ways.keys() <= found.ways.keys():
+            return node, way.moves
+        moved = dict(way.moves)
+        moves = {v: moved.get(atom, atom) for v, atom in found.moves_from(node.question, node.state)}
+        return found, [*{**moved, **moves}.items()]
 
     def enter(self, node: Node) -> None:
         """Make a node known by its state."""
@@ -261,10 +301,10 @@ class Program:
     def finish(self, end: End, registers: Registers, leaves: Sequence[Any]) -> Any:
         """The result of the program."""
         results = [value_of(atom, registers, self.captured) for atom in end.outputs]
-        results = (
-            unshare_results(results, [*leaves, *self.captured.values()]) if is_plain(results) else results
-        )
-        return pytree.unflatten(end.structure, release_all(results))
+        plain = is_plain(results)
+        if plain:
+            results = unshare_results(results, [*leaves, *self.captured.values()])
+        return end.unflatten(results, plain)
 
     def ways(self) -> Iterator[Way]:
         """All ways, from the start on."""
@@ -279,6 +319,7 @@ class Program:
 
     def error_of_paths(self) -> TooManyPathsError:
         """The error for more paths than are allowed, with the decisions and how often each way was taken."""
+        self.settle()
         counts: dict[tuple[str, str], dict[str, int]] = {}
         for way in self.ways():
             if way.node is not None:

@@ -43,6 +43,7 @@ class Segments:
     """
 
     def __init__(self, program: Program):
+        program.settle()
         self.name = program.name
         self.start = program.start
         self.numbers: dict[int, int] = {}

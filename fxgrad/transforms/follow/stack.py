@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...core.interpreter import Tracer
-from .operands import IS_READABLE, operand
+from . import operands
 
 # Operations that run other code, and push one result afterwards, or take what they need and jump.
 PUSHING = (
@@ -204,7 +204,11 @@ def enters(frame: types.FrameType, code: CodeType) -> bool:
 def hides_steps(frame: types.FrameType) -> bool:
     """Return whether the iterator of the loop that a frame goes on with asks others, and holds their answers."""
     depth = hidden_depth(frame.f_code, frame.f_lasti)
-    return bool(depth and IS_READABLE and isinstance(operand(frame, depth - 1), (enumerate, zip, reversed)))
+    return bool(
+        depth
+        and operands.IS_READABLE
+        and isinstance(operands.operand(frame, depth - 1), (enumerate, zip, reversed))
+    )
 
 
 def asks_once(frame: types.FrameType, is_equality: bool) -> bool:

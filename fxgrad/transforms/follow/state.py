@@ -26,9 +26,9 @@ from ...core.graph import Var
 from ...core.interpreter import Interpreter, Tracer, twin
 from ...core.key import key_of
 from ...core.surface import is_box
+from . import operands
 from .namespace import LIBRARIES as IGNORED
 from .namespace import Counter, Loop, Namespace
-from .operands import IS_READABLE, operand
 from .stack import global_names, hidden_values
 
 MOST_OBJECTS = 20_000  # objects that a state is read from
@@ -134,10 +134,10 @@ class State:
     def read_frame(self, depth: Any, frame: types.FrameType, counters: Sequence[Counter]) -> None:
         """Read the variables of a frame, the counters of its loops, and what else its stack hides."""
         hidden, loaded = hidden_values(frame)
-        if hidden is None or not (IS_READABLE or len(hidden) == len(counters)):
+        if hidden is None or not (operands.IS_READABLE or len(hidden) == len(counters)):
             raise UnseenError
-        if IS_READABLE:
-            found = [operand(frame, index) for index in hidden]
+        if operands.IS_READABLE:
+            found = [operands.operand(frame, index) for index in hidden]
             counters = [value for value in found if type(value) is Counter]
             for index, value in zip(hidden, found):
                 if type(value) is not Counter:

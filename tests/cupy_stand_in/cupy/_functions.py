@@ -48,10 +48,10 @@ class ufunc:
             options["out"] = given[0] if given else out
         return run(self.__name__, self.function, *map(as_scalar, args), **options)
 
-    def outer(self, a, b):
-        return run(self.__name__, self.function.outer, a, b)
+    def outer(self, A, B, **kwargs):
+        return run(self.__name__, self.function.outer, A, B, **kwargs)
 
-    def at(self, a, slices, b=None):
+    def at(self, a, indices, b=None):
         if self.__name__ not in (
             "add",
             "subtract",
@@ -62,7 +62,7 @@ class ufunc:
             "bitwise_xor",
         ):
             raise NotImplementedError(f"`{self.__name__}.at` is not supported yet")
-        a._meet(f"{self.__name__}.at", self.function, slices, b)
+        a._meet(f"{self.__name__}.at", self.function, indices, b)
 
     def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False):
         if self.__name__ not in ("add", "multiply", "maximum", "minimum", "logical_and", "logical_or"):

@@ -327,9 +327,10 @@ def test_a_compiled_program_is_freed_with_its_function(monkeypatch):
     gc.collect()
     gc.disable()
     try:
-        assert kept[0]() is not None
+        alive = [program for program in kept if program() is not None]  # what earlier tests have called, too
+        assert alive
         del f
-        assert kept[0]() is None
+        assert [program() for program in alive].count(None) == 1
     finally:
         gc.enable()
 

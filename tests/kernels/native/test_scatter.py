@@ -5,6 +5,7 @@ import pytest
 
 from fxgrad.kernels import selection
 from fxgrad.kernels.native import engine, scatter, threads
+from tests.together import together
 
 pytestmark = pytest.mark.skipif(engine.mode() == "never", reason="there is no llvmlite")
 
@@ -53,6 +54,7 @@ def places(case, dtype=np.int64):
     return shape, make(lambda n, *sizes: rng.integers(-n, n, sizes, dtype=dtype))
 
 
+@together("case")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum"])
@@ -67,6 +69,7 @@ def test_combined(case, dtype, name):
             np.testing.assert_array_equal(selection.combine_at(name, x.copy, index, given), expected)
 
 
+@together("case")
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", [*DTYPES, "?"])
 def test_taken(case, dtype):

@@ -5,6 +5,7 @@ import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -47,9 +48,9 @@ def differentiate(function, *shapes):
     return program
 
 
-def recur(x):
+def recur(x, layer=torch.nn.LSTM, *sizes):
     torch.manual_seed(0)
-    return torch.nn.LSTM(5, 19)(x)[0]
+    return layer(*(sizes or (5, 19)))(x)[0]
 
 
 F = torch.nn.functional
@@ -58,10 +59,21 @@ PROGRAMS = {
     "accumulation": train(lambda x: torch.cumsum(x, 0), (301, 37)),
     "conv": train(lambda x, w: F.conv2d(x, w, padding=1), (5, 4, 12, 12), (9, 4, 3, 3)),
     "entrywise": train(lambda x: torch.erf(F.gelu(x)), (37, 1031)),
+    "grid": train(partial(F.grid_sample, align_corners=False), (4, 3, 20, 20), (4, 11, 13, 2)),
+    "groups of many arrays": differentiate(lambda *x: sum(map(fnp.exp, x)), *[(301, 503)] * 45),
     "groups": differentiate(lambda x: fnp.sum(fnp.exp(x) * fnp.tanh(x) + x, 0), (501, 301)),
     "lstm": train(recur, (6, 11, 5)),
+    "matched": train(
+        lambda x, u: x.scatter_add(0, torch.arange(2700).view(-1, 9) % 40, u), (40, 9), (300, 9)
+    ),
+    "matmul": train(lambda a, b: a @ b, (1000, 500), (500, 900)),
+    "matmul, jitted": differentiate(lambda a, b: fnp.tanh(a @ b), (1000, 500), (500, 900)),
+    "matmul of few": train(lambda a, b: a @ b, (3, 600, 500), (3, 500, 1040)),
+    "matmul of vectors": differentiate(lambda a, v: a @ v + v @ a.T, (1001, 999), (999,)),
+    "matmul, recurrent": train(lambda x: recur(x, torch.nn.GRU, 70, 150), (3, 300, 70)),
     "outer": lambda: [fnp.einsum("bi,bj->bij", numbers(9, 33), numbers(9, 70))],
     "pool": train(lambda x: F.max_pool2d(x, 3, 2), (5, 7, 20, 20)),
+    "ranking": lambda: [part.numpy() for part in torch.tensor(numbers(40, 501)).topk(5)],
     "rows": differentiate(lambda x: nn.softmax(x, axis=-1) * x, (301, 137)),
     "rows in segments": train(
         lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), (5, 37, 4, 9), (37,), (37,)
@@ -86,24 +98,51 @@ def shared(monkeypatch):
 
 
 def set_count(monkeypatch, count):
+    """Compute with so many threads, and NumPy's BLAS as well."""
     monkeypatch.setattr(threads, "thread_count", lambda: count)
+    threads.blas_threads()[1](count)
+
+
+@pytest.fixture(autouse=True)
+def blas():
+    get, set_to = threads.blas_threads()
+    before = get()
+    yield
+    set_to(before)
 
 
 def test_every_family_has_a_program():
     assert PROGRAMS.keys() >= FUNCTIONS.keys()
 
 
-@pytest.mark.parametrize("family", PROGRAMS)
-def test_results_do_not_depend_on_the_number_of_threads(family, monkeypatch):
+def compare_counts(program, monkeypatch):
+    """Assert that a program has the same results with any number of threads."""
     found = []
     for count in COUNTS:
         set_count(monkeypatch, count)
-        found.append(
-            [np.asarray(fx.random.key_data(v) if v.dtype == object else v) for v in PROGRAMS[family]()]
-        )
+        found.append([np.asarray(fx.random.key_data(v) if v.dtype == object else v) for v in program()])
     for others in found[1:]:
         for alone, shared in zip(found[0], others, strict=True):
             assert alone.tobytes() == shared.tobytes()
+
+
+@pytest.mark.parametrize("family", PROGRAMS)
+def test_results_do_not_depend_on_the_number_of_threads(family, monkeypatch):
+    compare_counts(PROGRAMS[family], monkeypatch)
+
+
+WITHOUT_MACHINE_CODE = {
+    "conv": PROGRAMS["conv"],
+    "conv of large images": train(lambda x, w: F.conv2d(x, w, padding=1), (4, 8, 64, 64), (40, 8, 3, 3)),
+    "rows": train(lambda x: F.layer_norm(x, (700,)), (600, 700)),
+    **{name: program for name, program in PROGRAMS.items() if name.startswith("matmul")},
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_MACHINE_CODE)
+def test_nor_do_they_without_machine_code(name, monkeypatch):
+    monkeypatch.setattr(engine, "mode", lambda: "never")
+    compare_counts(WITHOUT_MACHINE_CODE[name], monkeypatch)
 
 
 def cover(units, effort=1.0):

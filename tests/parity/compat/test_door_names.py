@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,26 @@ def asked(tmp_path_factory) -> tuple[Inventory, dict[str, list[str]]]:
     )
     inventory = Inventory((folder / "inventory.txt").read_text(encoding="utf-8"))
     return inventory, json.loads((folder / "names.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's former names
+@pytest.mark.parametrize("path", sorted(TORCH.layout))
+def test_classes_that_have_parameters_have_them_here(path):
+    """They are written in annotations, and derived from."""
+    try:
+        theirs = vars(import_module(path))
+    except ModuleNotFoundError as error:
+        pytest.skip(f"torch needs {error.name} for it")
+    classes = {
+        name
+        for name, value in theirs.items()
+        if isinstance(value, type)
+        and hasattr(value, "__class_getitem__")
+        and value.__module__.startswith("torch")
+    }
+    ours = vars(TORCH.open_module(path, {}))
+    here = [name for name in classes & ours.keys() if isinstance(ours[name], type)]
+    assert sorted(name for name in here if not hasattr(ours[name], "__class_getitem__")) == []
 
 
 def test_every_module_and_name_can_be_imported(asked):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -276,6 +277,11 @@ def test_results_gradients_and_state(row):
         assert repr(ours) == repr(theirs)
     # torch's hardsigmoid multiplies by the 1/6 of single precision.
     tol = 1e-7 if code == "Hardsigmoid()" else 1e-8
+    check_use(theirs, ours, inputs, tol)
+
+
+def check_use(theirs, ours, inputs, tol):
+    """Assert that a module of torch's and one of ours print, compute and become the same."""
     expected, found = used(theirs, torch, inputs), used(ours, fxt, inputs)
     assert repr(ours) == repr(theirs)
     assert found.keys() == expected.keys()
@@ -287,3 +293,34 @@ def test_results_gradients_and_state(row):
             np.testing.assert_allclose(
                 as_numpy(found[name]), as_numpy(value), rtol=tol, atol=1e-9, err_msg=str(name)
             )
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore:`NLLLoss2d`:FutureWarning")
+@pytest.mark.parametrize("legacy", [False, True], ids=["archive", "legacy"])
+@pytest.mark.parametrize("row", MODULES, ids=[code for code, *_ in MODULES])
+def test_whole_modules_are_loaded_from_files_of_torch_and_of_ours(row, legacy):
+    code, *inputs = row
+    if "lambda" in code:
+        pytest.skip("a function without a name is in no file")
+    theirs = eval(f"T.nn.{code}", {"T": torch}).double()
+    if code.startswith("Lazy"):
+        theirs(*make_inputs(torch, inputs)[0])
+    first = load_module(save_module(torch, theirs, legacy))
+    second = load_module(save_module(fxt, first, legacy))
+    assert type(second) is type(first)
+    check_use(theirs, second, inputs, 1e-7 if code == "Hardsigmoid()" else 1e-8)
+
+
+def save_module(library, module, legacy):
+    file = BytesIO()
+    library.save(module, file, _use_new_zipfile_serialization=not legacy)
+    file.seek(0)
+    return file
+
+
+def load_module(file):
+    with pytest.raises(fxt.errors.UnpicklingError, match="Unsupported global"):
+        fxt.load(file)
+    file.seek(0)
+    return fxt.load(file, weights_only=False)

@@ -367,3 +367,16 @@ def test_states_of_optimizers_of_ones_own():
 def test_the_nuclear_norm_is_written_out():
     out = fxt.zeros(())
     assert fxt.norm(fxt.tensor([[3.0, 0.0], [0.0, 4.0]]), "nuc", out=out) is out and out.item() == 7
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("divisor", [-2, 2.0])
+def test_a_remainder_of_zero_has_the_dividends_sign(dtype, divisor):
+    def signs(library):
+        x = library.tensor([4.0, -4.0, 0.0, -0.0, 3.0, -3.0], dtype=getattr(library, dtype))
+        y = library.full_like(x, divisor)
+        return [
+            [str(v) for v in z.tolist()] for z in (library.remainder(x, divisor), x % y, library.fmod(x, y))
+        ]
+
+    assert signs(fxt) == signs(torch)

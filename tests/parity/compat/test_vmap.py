@@ -317,3 +317,8 @@ def test_batch_norm_without_statistics_is_mapped():
     assert norm.running_mean is norm.running_var is norm.num_batches_tracked is None
     assert not norm.track_running_stats
     assert tracking.running_mean is not None
+
+
+def test_the_places_of_a_condition_differ_from_entry_to_entry():
+    with pytest.raises(RuntimeError, match="aten::where"):
+        fxt.vmap(fxt.where)(fxt.tensor([[True, False], [False, True]]))

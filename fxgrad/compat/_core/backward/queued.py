@@ -12,11 +12,11 @@ QUEUE: ContextVar[list[Callable[[], object]] | None] = ContextVar("fxgrad queued
 
 
 class ExecutionEngine:
-    """What walks back, as far as programs see it."""
+    """The engine of the backward pass, as programs see it."""
 
     @staticmethod
     def queue_callback(callback: Callable[[], object]) -> None:
-        """Have a function called at the end of the backward pass that is running. It is for hooks.
+        """Register a function to be called at the end of the backward pass that is running. It is for hooks.
 
         Raises:
             TensorError: none is running.

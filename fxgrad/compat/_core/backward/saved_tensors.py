@@ -90,7 +90,7 @@ class SavedTensor:
     def register_hooks(
         self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
     ) -> None:
-        """Have the Tensor packed by a hook now, and unpacked by another wherever it is needed: see
+        """Pack the Tensor by a hook now, and unpack it by another whenever it is needed: see
         `torch.autograd.graph.saved_tensors_hooks`.
 
         Args:
@@ -178,7 +178,7 @@ def read_saved(node: Node, name: str) -> Any:
 
 
 def write_saved(node: Node, name: str, packed: PackedValue) -> None:
-    """Keep a PackedValue in place of the value that is kept under a name."""
+    """Replace the value that a node saved under a name by a PackedValue."""
     place = find_saved(node)[name]
 
     def replace(is_result: bool) -> Callable[[int, Any], Any]:

@@ -14,18 +14,17 @@ from ..work import Work
 
 
 class JoinHook:
-    """What a process does whose inputs have ended, while others go on: subclasses override these."""
+    """The actions of a process whose inputs have ended while others continue; subclasses override these methods."""
 
     def main_hook(self) -> None:
-        """Take part in the collectives of one iteration of the others."""
+        """Take part in the collectives of one iteration of the other processes."""
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Do what is to be done when the inputs of all processes have ended; `is_last_joiner`: those of this process
-        did so last."""
+        """Called when the inputs of all processes have ended; `is_last_joiner`: those of this process ended last."""
 
 
 class JoinConfig(NamedTuple):
-    """What a Joinable knows of the block in which it is."""
+    """The settings of the `Join` block in which a Joinable is used."""
 
     enable: bool = False
     throw_on_early_termination: bool = False
@@ -33,8 +32,8 @@ class JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """What calls collectives in every iteration: subclasses say what a process does in place of it when its inputs have
-    ended."""
+    """An object that calls collectives in every iteration. Subclasses define what its process does instead once its
+    inputs have ended."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,7 +134,7 @@ class Join:
 
     @staticmethod
     def notify_join_context(joinable: Joinable) -> Work | None:
-        """Say that the inputs of this process have not ended. A Joinable calls it before the collectives of an
+        """Announce that the inputs of this process have not ended. A Joinable calls it before the collectives of an
         iteration; the first one of a block does it for all.
 
         Returns:

@@ -19,7 +19,7 @@ from ..reductions import ReduceOp
 
 
 class Broadcast(Function):
-    """What one process has, for all; back, the sum of all gradients."""
+    """Broadcast a Tensor of one process to all; backward sums the gradients of all processes."""
 
     @staticmethod
     def forward(ctx, src: int, group: Any, tensor: Tensor) -> Tensor:
@@ -35,7 +35,7 @@ class Broadcast(Function):
 
 
 class Reduce(Function):
-    """The reduction of what all have, for one process, the others have their own; back, its gradient for all."""
+    """Reduce the Tensors of all processes to one of them; the others keep theirs. Backward broadcasts its gradient."""
 
     @staticmethod
     def forward(ctx, dst: int, op: Any, group: Any, tensor: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ class Reduce(Function):
 
 
 class Gather(Function):
-    """What all have, for one process, the others have zeros; back, its gradients to where they belong."""
+    """Gather the Tensors of all processes in one of them; the others get zeros. Backward scatters its gradients."""
 
     @staticmethod
     def forward(ctx, dst: int, group: Any, tensor: Tensor) -> Any:
@@ -66,7 +66,7 @@ class Gather(Function):
 
 
 class Scatter(Function):
-    """What one process has for each; back, the gradients of all to it, zeros to the others."""
+    """Scatter the Tensors of one process to all; backward gathers the gradients there, and gives the others zeros."""
 
     @staticmethod
     def forward(ctx, src: int, group: Any, *tensors: Tensor) -> Tensor:
@@ -81,7 +81,8 @@ class Scatter(Function):
 
 
 class AllGather(Function):
-    """What all have, for all; back, the sum of the gradients of what was given."""
+    """Gather the Tensors of all processes in each of them; backward sums the gradients of each Tensor in its
+    process."""
 
     @staticmethod
     def forward(ctx, group: Any, tensor: Tensor) -> Any:

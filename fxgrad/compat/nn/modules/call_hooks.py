@@ -63,11 +63,17 @@ class CallMixin:
         """Carry out a call; subclasses that wrap calls call this method."""
         return CallMixin.__call__(self, *args, **kwargs)
 
+    _wrapped_call_impl = _call_impl
+
+    def _slow_forward(self, *input, **kwargs) -> Any:
+        """Carry out a call without hooks, as torch does where it traces modules."""
+        return self.forward(*input, **kwargs)
+
     def register_forward_pre_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Have hook(module, args) called before `forward`: what it returns, if not None, is used as arguments. With
-        `with_kwargs` it is hook(module, args, kwargs) → None or (args, kwargs).
+        """Register hook(module, args) to be called before `forward`: what it returns, if not None, is used as
+        arguments. With `with_kwargs` it is hook(module, args, kwargs) → None or (args, kwargs).
         """
         marks = {"with_kwargs": (self._forward_pre_hooks_with_kwargs, with_kwargs)}
         return add_hook(self._forward_pre_hooks, hook, prepend, **marks)
@@ -75,8 +81,9 @@ class CallMixin:
     def register_forward_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
-        """Have hook(module, args, output) called after `forward`: what it returns, if not None, is the output. With
-        `with_kwargs` it is hook(module, args, kwargs, output); with `always_call` it is called after an error, too.
+        """Register hook(module, args, output) to be called after `forward`: what it returns, if not None, is the
+        output. With `with_kwargs` it is hook(module, args, kwargs, output); with `always_call` it is called after an
+        error, too.
         """
         marks = {
             "with_kwargs": (self._forward_hooks_with_kwargs, with_kwargs),
@@ -85,14 +92,14 @@ class CallMixin:
         return add_hook(self._forward_hooks, hook, prepend, **marks)
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Have hook(module, grad_output) called when the gradients of the outputs are known: what it returns, if not
-        None, is used in their place.
+        """Register hook(module, grad_output) to be called when the gradients of the outputs are known: what it
+        returns, if not None, is used in their place.
         """
         return add_hook(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Have hook(module, grad_input, grad_output) called when the gradients of the inputs are known: what it
-        returns, if not None, is used in their place.
+        """Register hook(module, grad_input, grad_output) to be called when the gradients of the inputs are known: what
+        it returns, if not None, is used in their place.
         """
         self._is_full_backward_hook = True
         return add_hook(self._backward_hooks, hook, prepend)
@@ -100,13 +107,13 @@ class CallMixin:
     register_backward_hook = register_full_backward_hook
 
     def _fx_find_hooks(self) -> None:
-        """Note whether there are hooks, after the attributes have come from elsewhere."""
+        """Record whether there are hooks, after the attributes were set from elsewhere."""
         kinds = ("forward_pre", "forward", "backward_pre", "backward")
         if any(self.__dict__.get(f"_{kind}_hooks") for kind in kinds):
             self.__dict__["_fx_may_have_hooks"] = True
 
     def _fx_hooks_of(self, kind: str) -> list[ModuleHook]:
-        """Return the hooks of a kind: first those of all modules, then those of this one."""
+        """Return the hooks of a kind: global ones first, then those of this module."""
         found = [hook for hook in list(GLOBAL_HOOKS.values()) if hook.kind == kind]
         own = self.__dict__.get(f"_{kind}_hooks")
         if own:
@@ -167,14 +174,15 @@ def add_hook(
 
 # -- hooks of all modules ------------------------------------------
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, args) called before the `forward` of every module, as by `Module.register_forward_pre_hook`."""
+    """Register hook(module, args) to be called before the `forward` of every module, as by
+    `Module.register_forward_pre_hook`."""
     return GLOBAL_HOOKS.add(ModuleHook("forward_pre", hook))  # type: ignore[arg-type]
 
 
 def register_module_forward_hook(
     hook: Callable, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Have hook(module, args, output) called after the `forward` of every module, as by
+    """Register hook(module, args, output) to be called after the `forward` of every module, as by
     `Module.register_forward_hook`.
 
     >>> from fxgrad.compat.nn.modules.module import register_module_forward_hook
@@ -186,14 +194,14 @@ def register_module_forward_hook(
 
 
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, grad_output) called in the backward pass of every module, as by
+    """Register hook(module, grad_output) to be called in the backward pass of every module, as by
     `Module.register_full_backward_pre_hook`.
     """
     return GLOBAL_HOOKS.add(ModuleHook("backward_pre", hook))  # type: ignore[arg-type]
 
 
 def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, grad_input, grad_output) called in the backward pass of every module, as by
+    """Register hook(module, grad_input, grad_output) to be called in the backward pass of every module, as by
     `Module.register_full_backward_hook`.
     """
     return GLOBAL_HOOKS.add(ModuleHook("backward", hook))  # type: ignore[arg-type]
@@ -203,35 +211,41 @@ register_module_backward_hook = register_module_full_backward_hook
 
 
 def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, name, parameter) called when a module gets a parameter: what it returns, if not None, becomes
-    the parameter.
+    """Register hook(module, name, parameter) to be called when a module gets a parameter: what it returns, if not
+    None, becomes the parameter.
     """
-    return REGISTRATION_HOOKS.add(ModuleHook("parameter", hook))  # type: ignore[arg-type]
+    return REGISTRATION_HOOKS["parameter"].add(hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, name, buffer) called when a module gets a buffer: what it returns, if not None, becomes the
-    buffer.
+    """Register hook(module, name, buffer) to be called when a module gets a buffer: what it returns, if not None,
+    becomes the buffer.
     """
-    return REGISTRATION_HOOKS.add(ModuleHook("buffer", hook))  # type: ignore[arg-type]
+    return REGISTRATION_HOOKS["buffer"].add(hook)
 
 
 def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, name, submodule) called when a module gets another one inside it: what it returns, if not
+    """Register hook(module, name, submodule) to be called when a module gets a submodule: what it returns, if not
     None, becomes that.
     """
-    return REGISTRATION_HOOKS.add(ModuleHook("module", hook))  # type: ignore[arg-type]
+    return REGISTRATION_HOOKS["module"].add(hook)
 
 
-REGISTRATION_HOOKS: HookList = HookList()  # those of all modules that get a member
+# Those of all modules that get a member; packages read them by torch's names.
+_global_parameter_registration_hooks, _global_buffer_registration_hooks = HookList(), HookList()
+_global_module_registration_hooks = HookList()
+REGISTRATION_HOOKS = {
+    "parameter": _global_parameter_registration_hooks,
+    "buffer": _global_buffer_registration_hooks,
+    "module": _global_module_registration_hooks,
+}
 
 
 def apply_registration_hooks(kind: str, module, name: str, member: Any) -> Any:
     """Call the hooks for a new member of a module, and return the member after them."""
-    for hook in list(REGISTRATION_HOOKS.values()):
-        if hook.kind == kind:
-            found = hook.function(module, name, member)
-            member = member if found is None else found
+    for hook in list(REGISTRATION_HOOKS[kind].values()):
+        found = hook(module, name, member)
+        member = member if found is None else found
     return member
 
 

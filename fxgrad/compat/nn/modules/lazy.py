@@ -22,7 +22,7 @@ class LazyModuleMixin:
     """The mixin of lazy modules, whose parameters have no shape until the first call or until a state is loaded.
 
     A subclass defines `initialize_parameters(*args)`, which gives them one, for the arguments of `forward`. After its
-    first call the module is of the class `cls_to_become`, where there is one.
+    first call the module is of the class `cls_to_become`, if there is one.
     """
 
     cls_to_become: type | None = None

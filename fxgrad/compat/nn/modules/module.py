@@ -538,7 +538,7 @@ def torch_type_name(value) -> str:
 
 
 def module_hint(value) -> str:
-    """Return a hint how to make a module from a value that is not one."""
+    """Return a hint that says how to make a module of another value."""
     if isinstance(value, type) and issubclass(value, Module):
         return f"{value.__name__}(…), a module, in place of its class"
     return "a subclass of torch.nn.Module, whose forward calls the function; torch.nn.ModuleList of several"

@@ -218,7 +218,7 @@ class RNNBase(Module):
             input: (time, batch, input_size), (batch, time, input_size) where `batch_first`, (time, input_size) of one
                 sequence, or a PackedSequence.
             hx: the states to start from, (num_layers · directions, batch, hidden_size), without the batch where the
-                input has none; (h, c) of an LSTM. Zeros where there are none.
+                input has none; (h, c) of an LSTM. Zeros if there are none.
 
         Returns:
             (the states of the last layer at all times, in the form of the input; the last states of all layers).

@@ -83,12 +83,12 @@ class StateMixin:
         return list(hooks.values()) if hooks else []
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have hook(module, prefix, keep_vars) called before `state_dict` reads the module."""
+        """Register hook(module, prefix, keep_vars) to be called before `state_dict` reads the module."""
         return self._state_dict_pre_hooks.add(hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have hook(module, state_dict, prefix, local_metadata) called after `state_dict` has read the module and
-        what is inside it. The hook may change the dict, and must return None.
+        """Register hook(module, state_dict, prefix, local_metadata) to be called after `state_dict` has read the
+        module and what is inside it. The hook may change the dict, and must return None.
         """
         return self._state_dict_hooks.add(partial(change_in_place, hook))
 
@@ -111,8 +111,8 @@ class StateMixin:
         )
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have hook(module, incompatible_keys) called after `load_state_dict` has written into the module and what is
-        inside it. The hook may change the lists `missing_keys` and `unexpected_keys`, and must return None.
+        """Register hook(module, incompatible_keys) to be called after `load_state_dict` has written into the module
+        and what is inside it. The hook may change the lists `missing_keys` and `unexpected_keys`, and must return None.
         """
         return self._load_state_dict_post_hooks.add(hook)
 

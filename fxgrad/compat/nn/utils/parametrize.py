@@ -44,7 +44,7 @@ class ParametrizationList(ModuleList):
 
     Args:
         modules: the parametrizations.
-        original: the Tensor that is parametrized. The right inverses, where there are some, make the new originals of
+        original: the Tensor that is parametrized. The right inverses, if there are some, make the new originals of
             it.
         unsafe: whether shape and dtype may change.
 

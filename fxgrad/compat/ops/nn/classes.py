@@ -73,7 +73,7 @@ def check_shapes(input, target) -> None:
 
 @operation("input target weight", name="nll_loss", spaces="", out=False, by_value=False)
 def weighted_class_loss(input, target, weight, ignore_index: int, reduction: str, smoothing: float) -> Any:
-    """The negative of the target classes' log-probabilities; mixed with the mean over all classes where there is
+    """The negative of the target classes' log-probabilities; mixed with the mean over all classes if there is
     smoothing. The mean is over the weights."""
     single = aval_of(input).ndim == 1
     if single:

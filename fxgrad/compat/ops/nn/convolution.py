@@ -7,6 +7,7 @@ from typing import Any
 
 from ....extend import aval_of, ops
 from ..._core.dtypes import short_name
+from ..._declare.composite import DepthwiseComposite
 from ..._declare.operation import operation
 from ...errors import TensorError
 from ..arguments import divisors, shape_hint
@@ -16,6 +17,7 @@ CONVOLUTION: dict[str, Any] = {
     "tensors": "input weight bias",
     "spaces": "function nn.functional",
     "node": "ConvolutionBackward0",
+    "composite": DepthwiseComposite,
 }
 
 

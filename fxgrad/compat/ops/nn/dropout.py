@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import aval_of
+from ....extend import aval_of, source_info
 from ..._core.tensor import refresh
 from ..._declare.spaces import expose
 from ..._make import variates
@@ -83,7 +83,7 @@ def feature_shape(input, rank: int | None) -> tuple[int, ...]:
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
             "desired - input is interpreted as shape (N, C, L), where C is the channel dim. To maintain the 1D dropout "
             "behavior, please switch to using dropout1d instead.",
-            stacklevel=3,
+            stacklevel=source_info.user_stacklevel(),
         )
     lead = 1 if rank in (1, 3) and ndim == rank + 1 else 2
     return (*input.shape[:lead], *(1,) * (ndim - lead))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .... import numpy as fnp
-from ....extend import aval_of, ops
+from ....extend import aval_of, native_function, ops, source_info
+from ..._declare.composite import Composite, prefer
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ...errors import ArgumentValueError, NotSupportedError, TensorError
@@ -106,8 +108,45 @@ def grid_sample_values(input, grid, mode: str, padding_mode: str, align_corners:
     return ops.permute(total, axes=(0, rank + 1, *range(1, rank + 1)))
 
 
+class Sampling(Composite):
+    """Images at the places of a grid: of two dimensions, and by mode and padding, one function of machine code, and one
+    that pulls back where images and grid are both kept."""
+
+    def forward(self, values: Sequence[Any], params: dict) -> Callable[..., list[Any]]:
+        """See `Composite`."""
+        return prefer(self.direct("grid.sampler", values, params), super().forward(values, params))
+
+    def pullback_for(self, y, values, needed, params: dict) -> Any:
+        """See `Composite`."""
+        rule = super().pullback_for(y, values, needed, params)
+        general, kept = rule.pull_plain, [*rule.saved_from]
+        direct = self.direct("grid.pullback", values, params) if kept in ([1, 2], [2]) else None
+        if direct is None or hasattr(general, "general"):  # the rule has it already
+            return rule
+
+        def pull(ct, residuals) -> Sequence[Any]:
+            x, grid = residuals[:2] if len(kept) == 2 else (None, residuals[0])
+            cts = direct(ct, x, grid)
+            if cts is None:
+                return general(ct, residuals)
+            return [None if n is None else v for v, n in zip(cts, needed)]
+
+        pull.general = general  # type: ignore[attr-defined]
+        rule.pull_plain = pull
+        return rule
+
+    @staticmethod
+    def direct(name: str, values: Sequence[Any], params: dict) -> Any:
+        """Return a function for arrays like these, if there is one."""
+        plain = all([type(v) is np.ndarray for v in values])
+        options = (params[name] for name in ("mode", "padding_mode", "align_corners"))
+        return native_function(name)(*values, *options) if plain else None
+
+
 SAMPLERS = {
-    rank: operation("input grid", name=f"grid_sampler_{rank}d", spaces="", out=False)(grid_sample_values)
+    rank: operation("input grid", name=f"grid_sampler_{rank}d", spaces="", out=False, composite=Sampling)(
+        grid_sample_values
+    )
     for rank in (2, 3)
 }
 
@@ -229,6 +268,6 @@ def resolve_align_corners(name: str, align_corners: bool | None) -> bool:
             f"Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
             f"specify align_corners=True if the old behavior is desired. See the documentation of {name} for details.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=source_info.user_stacklevel(),
         )
     return bool(align_corners)

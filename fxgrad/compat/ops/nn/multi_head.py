@@ -7,6 +7,7 @@ import math
 import warnings
 from typing import Any
 
+from ....extend import source_info
 from ..._declare.spaces import SPACES, expose
 from ...errors import RequirementError, TensorError
 from ..arguments import divisors, shape_hint
@@ -31,7 +32,7 @@ def mask_to_bias(mask, name: str, dtype, other_dtype=None, other: str = "") -> A
     if other_dtype is not None and mask.dtype != other_dtype:
         warnings.warn(
             f"Support for mismatched {name} and {other} is deprecated. Use same type for both instead.",
-            stacklevel=4,
+            stacklevel=source_info.user_stacklevel(),
         )
     if is_floating:
         return mask

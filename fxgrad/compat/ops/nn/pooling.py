@@ -121,7 +121,7 @@ def avg_pool(
     """The mean of each window.
 
     Args:
-        stride: that of the windows; the kernel size where there is none.
+        stride: that of the windows; the kernel size if there is none.
         padding: zeros on both sides, which count as entries with `count_include_pad`.
         ceil_mode: windows may reach beyond the end.
         divisor_override: by what to divide the sum instead.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import OperandPullback, native_function
+from ....extend import OperandPullback, dot, native_function
 from ..._core.tape import no_copy
 from ..._declare.composite import Composite, needs_gradient
 
@@ -78,7 +78,7 @@ def run_loop(kind: str, given: Operands, reverse: bool) -> Trace:
     """Run the loop of a layer."""
     steps, batch, width = given.input.shape
     size, dtype = given.h.shape[1], given.input.dtype
-    gates = given.input.reshape(steps * batch, width) @ arrange_gates(kind, given.weight_ih).T
+    gates = dot(given.input.reshape(steps * batch, width), arrange_gates(kind, given.weight_ih).T)
     gates = gates.reshape(steps, batch, len(given.weight_ih))
     bias = None
     if given.bias_ih is not None:
@@ -106,7 +106,7 @@ def run_loop(kind: str, given: Operands, reverse: bool) -> Trace:
     step = STEPS[kind]
     for k, (t, n) in enumerate(zip(times, counts)):
         a = gates[t, :n]
-        recurrent = states[k, :n] @ weight
+        recurrent = dot(states[k, :n], weight)
         step(trace, k, t, n, a, recurrent if bias is None else recurrent + bias)
         if n < batch:
             for rows in (states, trace.cells):
@@ -243,7 +243,7 @@ def run_back(
             others = step[:, size:].reshape(n, 3, size)
             np.multiply(v[:, None], others, out=du[:, : 3 * size].reshape(n, 3, size))
             v *= trace.gates[t, :n, 2 * size : 3 * size]
-            dh[:n] = du @ weight
+            dh[:n] = dot(du, weight)
         elif kind == "gru":
             step = slopes[t, :n]
             ds = d_state[t, :n]
@@ -252,10 +252,10 @@ def run_back(
             ds[:, : 2 * size] = du[:, : 2 * size]
             np.multiply(du[:, 2 * size :], trace.gates[t, :n, :size], out=ds[:, 2 * size :])
             u *= trace.gates[t, :n, size : 2 * size]
-            u += ds @ weight
+            u += dot(ds, weight)
         else:
             np.multiply(u, slopes[t, :n], out=du)
-            dh[:n] = du @ weight
+            dh[:n] = dot(du, weight)
     return d, d_state, dh, dc
 
 
@@ -291,11 +291,13 @@ class LoopPullback(OperandPullback):
         rows, states = d.reshape(steps * batch, width), d_state.reshape(steps * batch, width)
         found = {"h": dh, "c": dc}
         if "input" in wanted:
-            found["input"] = (rows @ given.weight_ih).reshape(x.shape)
+            found["input"] = dot(rows, given.weight_ih).reshape(x.shape)
         if "weight_ih" in wanted:
-            found["weight_ih"] = rows.T @ x.reshape(len(rows), x.shape[2])
+            found["weight_ih"] = dot(rows.T, x.reshape(len(rows), x.shape[2]))
         if "weight_hh" in wanted:
-            found["weight_hh"] = states.T @ before_steps(trace, trace.states).reshape(len(rows), dh.shape[1])
+            found["weight_hh"] = dot(
+                states.T, before_steps(trace, trace.states).reshape(len(rows), dh.shape[1])
+            )
         if "bias_ih" in wanted:
             found["bias_ih"] = rows.sum(0)
         if "bias_hh" in wanted:
@@ -326,6 +328,8 @@ class LoopPlan:
 
 class RecurrentLayer(Composite):
     """A layer as a primitive of the tape: a scan, or a loop for arrays of one floating-point dtype."""
+
+    in_single = False
 
     @property
     def kind(self) -> str:

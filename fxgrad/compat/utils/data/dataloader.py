@@ -6,6 +6,7 @@ import itertools
 import multiprocessing
 from collections.abc import Callable, Iterable
 from multiprocessing.context import BaseContext
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ArgumentError, ArgumentValueError
@@ -39,7 +40,7 @@ class DataLoader:
         batch_sampler: an order of lists of them.
         num_workers: how many processes load; 0: this one.
         collate_fn: what makes a batch of a list of samples; None: `default_collate`, or `default_convert` of one.
-        pin_memory: whether the Tensors of batches are put into pinned memory, where there is a CUDA device.
+        pin_memory: whether the Tensors of batches are put into pinned memory, if there is a CUDA device.
         pin_memory_device: accepted; all devices copy from the same pinned memory.
         drop_last: no last batch that is shorter than the others.
         timeout: the seconds after which a batch of a worker is no longer waited for; 0: it is, however long.
@@ -58,6 +59,8 @@ class DataLoader:
     >>> [batch.tolist() for batch in DataLoader(range(5), batch_size=2)]
     [[0, 1], [2, 3], [4]]
     """
+
+    __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(
         self,
@@ -148,7 +151,7 @@ class DataLoader:
         return self.batch_sampler is not None or self.batch_size is not None
 
     @property
-    def _fx_index_sampler(self) -> Iterable[Any]:
+    def _index_sampler(self) -> Iterable[Any]:
         """The sampler of this loader: it gives lists of indices, indices, or numbers of samples of a stream."""
         if isinstance(self.dataset, IterableDataset):
             return itertools.repeat(self.batch_size)
@@ -176,7 +179,7 @@ class DataLoader:
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
-            return len(self._fx_index_sampler)  # type: ignore[arg-type]
+            return len(self._index_sampler)  # type: ignore[arg-type]
         count: int = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is not None:
             count = count_batches(count, self.batch_size, self.drop_last)

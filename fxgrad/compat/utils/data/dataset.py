@@ -7,6 +7,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from types import GenericAlias
 from typing import Any
 
 from ..._core.tensor import Tensor
@@ -34,8 +35,7 @@ class Dataset:
     def __add__(self, other: Dataset) -> Dataset:
         return ConcatDataset([self, other])
 
-    def __class_getitem__(cls, item) -> type:
-        return cls
+    __class_getitem__ = classmethod(GenericAlias)
 
 
 class IterableDataset(Dataset, Iterable):

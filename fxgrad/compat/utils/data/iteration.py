@@ -24,7 +24,7 @@ class Batches:
 
     def __init__(self, loader: DataLoader):
         self.loader = loader
-        self.indices: Iterator[Any] = iter(loader._fx_index_sampler)
+        self.indices: Iterator[Any] = iter(loader._index_sampler)
         self.count = 0
         self.pins = loader.pin_memory and device_count() > 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from types import GenericAlias
 from typing import Any
 
 from ..._core.dtypes import PUBLIC
@@ -29,8 +30,7 @@ class Sampler:
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError
 
-    def __class_getitem__(cls, item) -> type:
-        return cls
+    __class_getitem__ = classmethod(GenericAlias)
 
 
 class SequentialSampler(Sampler):

@@ -90,10 +90,10 @@ def work(
     info: WorkerInfo,
     prepare: Callable[[int], object] | None,
 ) -> None:
-    """Load batches in this process, until it is told to stop, or the process that started it is gone.
+    """Load batches in this process until it receives a stop message, or until its parent process has ended.
 
-    What comes through the pipe is read at once, and what goes is written by a thread of its own: so neither side ever
-    waits with a full pipe for the other to read, and batches are loaded ahead.
+    Messages are read from the pipe at once, and results are written by a separate thread. So neither side blocks on a
+    full pipe, and batches are loaded ahead.
 
     Args:
         connection: this end of the pipe. Through it come (pass, task, index), with task −1 at the start of a pass, and

@@ -46,7 +46,7 @@ def bf16_compress_hook(process_group: Any, bucket: GradBucket) -> Future:
 
 
 def wrap_in(dtype: Any, hook: Hook) -> Hook:
-    """Return the hook that gives another one the bucket in a dtype."""
+    """Wrap a hook so that it receives the bucket converted to a dtype; the result is converted back."""
 
     def wrapped(state: Any, bucket: GradBucket) -> Future:
         before = bucket.buffer().dtype
@@ -62,12 +62,12 @@ def wrap_in(dtype: Any, hook: Hook) -> Hook:
 
 
 def fp16_compress_wrapper(hook: Hook) -> Hook:
-    """Return the hook that gives another one the bucket in float16."""
+    """Wrap a hook so that it receives the bucket in float16."""
     return wrap_in(from_name("float16"), hook)
 
 
 def bf16_compress_wrapper(hook: Hook) -> Hook:
-    """Return the hook that gives another one the bucket in bfloat16."""
+    """Wrap a hook so that it receives the bucket in bfloat16."""
     return wrap_in(from_name("bfloat16"), hook)
 
 

@@ -1,0 +1,1 @@
+"""torch.fx.passes: interpreters and changes of Graphs."""

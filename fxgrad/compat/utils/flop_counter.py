@@ -1,0 +1,215 @@
+"""torch.utils.flop_counter: the floating-point operations of products, convolutions and attention, counted from what a
+profile records (`torch.autograd.profiler`)."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.profiler import profile
+from ..errors import NotSupportedError
+from ..ops.overloads import aten
+from .module_tracker import ModuleTracker
+
+if TYPE_CHECKING:
+    from ...profiling.recording import Event
+
+__all__ = ["FlopCounterMode"]
+
+ATTENTION = "scaled_dot_product_attention"
+SHAPED = ("addmm", "baddbmm", "bmm", "linear", "mm")  # the shapes of their operands say the count
+VECTORS = ("dot", "mv")  # torch does not count these
+
+
+class FlopCounterMode:
+    """Context manager that counts floating-point operations of matrix products, convolutions and attention, forward and
+    backward: a multiplication and an addition for each product.
+
+    Args:
+        mods: not needed: modules are told apart in any case.
+        depth: how deep the modules of the table are; None: all.
+        display: whether the table is printed at the end.
+        custom_mapping: None; formulas of the user's are not taken.
+
+    Raises:
+        NotSupportedError: formulas are given.
+
+    Of attention on the CPU torch's counter knows nothing for four axes; here it is counted as torch counts it on GPUs.
+
+    >>> w = torch.ones(3, 2, requires_grad=True)
+    >>> with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
+    ...     (torch.ones(4, 3) @ w).sum().backward()
+    >>> counter.get_total_flops(), counter.get_flop_counts()["Global"]
+    (96, {<OpOverloadPacket(op='aten.mm')>: 96})
+    """
+
+    def __init__(
+        self,
+        mods: Any = None,
+        depth: int = 2,
+        display: bool = True,
+        custom_mapping: Mapping[Any, Any] | None = None,
+    ):
+        if custom_mapping:
+            raise NotSupportedError(
+                "FlopCounterMode: custom_mapping",
+                hint="counter.get_total_flops() + the operations of the others",
+            )
+        if mods is not None:
+            warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
+        self.depth, self.display = depth, display
+        self.flop_counts: defaultdict[str, Counter[Any]] = defaultdict(Counter)
+        self.mod_tracker = ModuleTracker()
+        self._fx_profile: profile | None = None
+
+    def get_total_flops(self) -> int:
+        """Return how many were counted in all."""
+        return self.flop_counts["Global"].total() if self.flop_counts else 0
+
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
+        """Return how many were counted for each operation of `torch.ops.aten`, in each module by its name, and in the
+        whole program: `{"Global": {torch.ops.aten.mm: …}}`; nothing where nothing was counted."""
+        return {name: dict(counts) for name, counts in self.flop_counts.items()}
+
+    def get_table(self, depth: int | None = None) -> str:
+        """Return the counts as text: a line for each module down to the depth, and one for each of its operations;
+        "Global" where something happened outside of all modules."""
+        depth, total = self.depth if depth is None else depth, self.get_total_flops()
+        unit = max(0, min(len(UNITS) - 1, (len(str(total)) - 2) // 3))
+        modules = sorted(name for name in self.flop_counts if name != "Global")
+        shown = [(name.count("."), name) for name in modules if depth is None or name.count(".") < depth]
+        if total and all(self.flop_counts[name].total() < total for _, name in shown):
+            shown = [(0, "Global"), *((level + 1, name) for level, name in shown)]
+        lines = []
+        for level, name in shown:
+            counts = self.flop_counts[name]
+            for label, count in [(name, counts.total()), *((f" - {key}", n) for key, n in counts.items())]:
+                text = f"{count / 1000**unit:.3f}{UNITS[unit]}"
+                lines.append((" " * level + label, text, f"{count / total:.2%}"))
+        return format_table([("Module", "FLOP", "% Total"), *(lines or [("Global", "0", "0%")])])
+
+    def __enter__(self) -> FlopCounterMode:
+        self.flop_counts.clear()
+        self.mod_tracker.__enter__()
+        self._fx_profile = profile(with_flops=True)
+        self._fx_profile.__enter__()
+        assert self._fx_profile._fx_recording is not None
+        self._fx_profile._fx_recording.take_note = self._fx_name_modules
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        assert self._fx_profile is not None and self._fx_profile._fx_recording is not None
+        self._fx_profile.__exit__(*error)
+        self.mod_tracker.__exit__()
+        for event, name, flops in count_steps(self._fx_profile._fx_recording.events):
+            for module in event.note:
+                self.flop_counts[module][getattr(aten, name)] += flops
+        self._fx_profile = None
+        if self.display:
+            print(self.get_table(self.depth))
+
+    def _fx_name_modules(self) -> tuple[str, ...]:
+        """Return the names of the modules in which a step happens."""
+        return tuple(self.mod_tracker.parents)
+
+
+UNITS = ("", "K", "M", "B", "T")
+
+
+def format_table(rows: Sequence[tuple[str, ...]]) -> str:
+    """Lay out a head and rows of text, the first column to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    widths = [max(width, len(title) + 2) for width, title in zip(widths, rows[0])]
+    lines = [
+        "  ".join(
+            text.rjust(width) if i else text.ljust(width) for i, (text, width) in enumerate(zip(row, widths))
+        )
+        for row in rows
+    ]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def count_steps(events: list[Event]) -> Iterator[tuple[Event, str, int]]:
+    """Yield each step that has a count, the name of torch's operation, and the count."""
+    forward: dict[int | None, Event] = {}
+    for event in events:
+        outer = operation_around(event)
+        in_backward = outer.kind == "node"
+        source = forward.get(outer.number, outer) if in_backward else outer
+        if event is outer and event.kind == "operation":
+            forward[event.number] = event
+            if event.name in SHAPED:
+                yield event, *count_product(event)
+        elif event is outer and in_backward and source.name == ATTENTION:
+            yield event, *backward_of_attention(source)
+        elif not event.flops or source.name in VECTORS or (source is outer and source.name in SHAPED):
+            continue
+        elif source.name.startswith("conv"):
+            name = "convolution_backward" if in_backward else "convolution"
+            yield event, name, count_convolution(event, outer, source)
+        else:
+            yield event, name_of_product(event, source), event.flops
+
+
+def count_convolution(event: Event, outer: Event, source: Event) -> int:
+    """Return the count of a step of a convolution, or of its backward pass, where `outer` is the node, by the shapes of
+    the input and the weights: as torch counts it, the weights' gradient once for each group."""
+    x, weight = (shape for shape, _ in source.operands[:2])
+    x = x if len(x) == len(weight) else (1, *x)
+    transposed = source.name.startswith("conv_transpose")
+    if outer is source:
+        return 2 * x[0] * prod(x[2:]) * prod(weight) if transposed else event.flops
+    channels = outer.operands[0][0][1 - len(weight)]
+    made = outer.operands[0][0][2 - len(weight) :]
+    flops = 2 * x[0] * prod(x[2:] if transposed else made) * prod(weight)
+    groups = channels // weight[1] if transposed else x[1] // weight[1]
+    grouped = sorted((groups, weight[0] // groups, *weight[1:]))
+    of_input = any(sorted(shape) == grouped for shape, _ in event.operands)
+    return flops if of_input or groups == 1 else flops * groups
+
+
+def operation_around(event: Event) -> Event:
+    """Return the operation, or the node of backward, in which an event happened: itself, if in none."""
+    found: Event | None = event
+    while found is not None and found.kind not in ("operation", "node"):
+        found = found.parent
+    return event if found is None else found
+
+
+def count_product(event: Event) -> tuple[str, int]:
+    """Return the name and the count of a product by the shapes of its operands."""
+    shapes = [shape for shape, _ in event.operands]
+    if event.name == "linear":
+        has_bias = len(shapes) > 2 and bool(shapes[2])
+        return "addmm" if has_bias else "mm", 2 * prod(shapes[0]) * shapes[1][0]
+    left, right = shapes[1:3] if event.name in ("addmm", "baddbmm") else shapes[:2]
+    return event.name, 2 * prod(left) * right[-1]
+
+
+def name_of_product(event: Event, source: Event) -> str:
+    """Return which product of torch's a step is: by the operation that it belongs to, forward or backward, and by the
+    axes of the operands."""
+    if source.name == ATTENTION:
+        return name_of_attention(source)
+    name = source.name.lower()
+    operands = event.operands if source.kind == "node" else source.operands
+    is_batched = name.startswith("matmul") and len(operands[1][0]) > 2
+    return "bmm" if is_batched or name.startswith(("baddbmm", "bmm", "einsum")) else "mm"
+
+
+def name_of_attention(event: Event) -> str:
+    """Return the operation by which torch computes attention: one for four axes, products otherwise."""
+    return "_scaled_dot_product_flash_attention" if len(event.operands[0][0]) == 4 else "bmm"
+
+
+def backward_of_attention(event: Event) -> tuple[str, int]:
+    """Return the name and the count of the backward pass of attention: four products, and with one operation a fifth,
+    which computes the weights anew."""
+    (query, _), (key, _), (value, _) = event.operands[:3]
+    scores, mixed = (2 * prod(query) * key[-2], 2 * prod(query[:-1]) * prod(value[-2:]))
+    if name_of_attention(event) == "bmm":
+        return "bmm", 2 * (scores + mixed)
+    return f"{name_of_attention(event)}_backward", 3 * scores + 2 * mixed

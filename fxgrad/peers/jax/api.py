@@ -1,0 +1,188 @@
+"""The names of JAX's top module that are not this library's, or mean differently."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from functools import partial, wraps
+from typing import Any
+
+import numpy as np
+
+from ... import transforms as _transforms  # noqa: F401  (loads what traced values have)
+from ... import tree as here
+from ...core.devices import Placement
+from ...distributed import PartitionSpec
+from ...flatten_util import ravel_pytree as ravel
+from ...numpy import placement
+from ...transforms import vmap as mapping
+from ...transforms.vjp import vjp
+from .arrays import Array, array_of
+from .config import config
+from .custom_rules import custom_gradient, custom_jvp, custom_vjp
+from .devices import CPU, CpuDevice
+from .dtypes import wide
+from .jitted import Jitted
+from .programs import as_array, lift_program, lift_transform, map_leaves, map_tree
+from .sharding import place_all
+from .version import __version__, __version_info__
+
+__all__ = [
+    "Array", "Device", "__version__", "__version_info__", "array_garbage_collection_guard", "check_tracer_leaks",
+    "clear_caches", "config", "copy_to_host_async", "custom_gradient", "custom_jvp", "custom_vjp", "debug_infs",
+    "debug_key_reuse", "default_backend", "default_matmul_precision", "device_count", "device_put", "devices",
+    "disable_x64", "effects_barrier", "enable_checks", "enable_x64", "ensure_compile_time_eval",
+    "explain_cache_misses", "fwd_and_bwd", "host_count", "host_id", "host_ids", "jit", "live_arrays",
+    "local_device_count", "local_devices", "log_compiles", "named_call", "numpy_dtype_promotion",
+    "numpy_rank_promotion", "pmap", "print_environment_info", "process_indices", "ravel_pytree", "softmax_custom_jvp",
+    "thread_guard", "threefry_partitionable", "transfer_guard", "transfer_guard_device_to_device",
+    "transfer_guard_device_to_host", "transfer_guard_host_to_device",
+]  # fmt: skip
+
+Device = CpuDevice
+enable_x64 = wide
+disable_x64 = partial(wide, False)
+# Options of JAX's that say how a program is placed or compiled.
+PLACING = frozenset([
+    "in_shardings", "out_shardings", "device", "backend", "donate_argnums", "donate_argnames", "keep_unused",
+    "inline", "abstracted_axes", "compiler_options",
+])  # fmt: skip
+
+
+def jit(fun: Any = None, /, **options: Any) -> Any:
+    """Compile a function of arrays: `fx.jit`. Options of where and how XLA compiles have no meaning."""
+    if fun is None:
+        return partial(jit, **options)
+    return Jitted(fun, **{n: v for n, v in options.items() if n not in PLACING and v is not None})
+
+
+def pmap(fun: Any, axis_name: Any = None, *, in_axes: Any = 0, out_axes: Any = 0, **options: Any) -> Any:
+    """Map a function over the devices, of which there is one: the mapped axes have the length 1."""
+    return jit(lift_transform(mapping.vmap)(fun, in_axes, out_axes, axis_name=axis_name))
+
+
+def devices(backend: str | None = None) -> list[Any]:
+    """Return the devices: the CPU."""
+    return [CPU]
+
+
+local_devices = devices
+
+
+def device_count(backend: str | None = None) -> int:
+    """Return the number of devices."""
+    return 1
+
+
+local_device_count = device_count
+
+
+def default_backend() -> str:
+    """Return the name of the backend."""
+    return "cpu"
+
+
+def device_put(x: Any, device: Any = None, **options: Any) -> Any:
+    """Return a pytree with arrays for NumPy's arrays and numbers."""
+    if any(isinstance(leaf, PartitionSpec) for leaf in here.leaves(device)):
+        return place_all(x, device, "device_put")
+    return map_leaves(placement.device_put(x, device) if isinstance(device, Placement) else x)
+
+
+def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
+    """Return the leaves of a pytree in one flat array, and the function that undoes this."""
+    flat, unravel = ravel(pytree)
+    return array_of(flat), lambda values: map_tree(as_array, unravel(values))
+
+
+@contextmanager
+def do_nothing(*args: Any, **options: Any) -> Any:
+    """Open a block in which nothing is different."""
+    yield
+
+
+enable_checks = softmax_custom_jvp = thread_guard = array_garbage_collection_guard = do_nothing
+default_matmul_precision = transfer_guard = ensure_compile_time_eval = do_nothing
+check_tracer_leaks = debug_infs = debug_key_reuse = explain_cache_misses = log_compiles = do_nothing
+numpy_dtype_promotion = numpy_rank_promotion = threefry_partitionable = do_nothing
+transfer_guard_device_to_device = transfer_guard_device_to_host = transfer_guard_host_to_device = do_nothing
+
+
+def clear_caches() -> None:
+    """Do nothing: compiled code is kept with its function."""
+
+
+def effects_barrier() -> None:
+    """Do nothing: effects take place in the program's order."""
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """Return the places of the processes: of one."""
+    return [0]
+
+
+host_ids = process_indices
+
+
+def host_count(backend: str | None = None) -> int:
+    """Return the number of processes."""
+    return 1
+
+
+def host_id(backend: str | None = None) -> int:
+    """Return the place of this process."""
+    return 0
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Return arrays: they are in the host's memory."""
+    return x
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Print the versions of what a program runs on, or return them."""
+    text = (
+        f"jax:    {__version__} (its programs run on fxgrad)\nnumpy:  {np.__version__}\npython: {sys.version}"
+    )
+    return text if return_string else print(text)
+
+
+def fwd_and_bwd(
+    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the forward pass, which returns residuals beside its result, and the backward pass, a function of these
+    and a cotangent."""
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    pull = lift_program(vjp)
+
+    def fwd(*args: Any) -> Any:
+        def of_chosen(*chosen: Any) -> Any:
+            given = list(args)
+            for place, value in zip(places, chosen):
+                given[place] = value
+            return fun(*given)
+
+        return pull(of_chosen, *[args[place] for place in places], has_aux=has_aux)
+
+    def bwd(residuals: Any, outgrad: Any) -> Any:
+        found = residuals(outgrad)
+        return found[0] if isinstance(argnums, int) else found
+
+    return (jit(fwd), jit(bwd)) if jitted else (fwd, bwd)
+
+
+def live_arrays(platform: Any = None) -> list[Any]:
+    """Return the arrays that are in memory: they are not counted."""
+    return []
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """Return a function under another name."""
+
+    @wraps(fun)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return fun(*args, **kwargs)
+
+    called.__name__ = name or fun.__name__
+    return called

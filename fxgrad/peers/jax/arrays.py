@@ -1,0 +1,598 @@
+"""The arrays of programs written for JAX, and functions of this library on them.
+
+An `Array` is a surface object: for transforms it is a pytree whose one leaf is its value, an array, a Python number
+(then it is weak) or a traced value. Its operators and methods, and functions that are lifted to it, are those of this
+library, but for JAX's meanings: dtypes (see `dtypes`), indices out of bounds, and that nothing can be written into.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy import ndarray
+
+from ... import numpy as fnp
+from ...core import pytree
+from ...core.arrays import as_value
+from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
+from ...core.errors import DTypeError, ImmutableError
+from ...core.fp_errors import ERROR_STATE, IGNORE
+from ...core.interpreter import Tracer
+from ...core.surface import SurfaceObject, is_object
+from ...numpy.at_index import At as FullAt
+from .avals import ShapedArray, ShapeDtypeStruct
+from .devices import CPU, Shard, SingleDeviceSharding
+from .dtypes import NARROW, SINGLE, ScalarKind, cast, dtype_of, fit_integer, narrow, with_common_dtype
+
+VALUES = (np.generic, Tracer)
+SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
+# Functions that are no ufuncs and whose arrays have one dtype.
+JOINING = frozenset([
+    "allclose", "append", "array_equal", "block", "clip", "column_stack", "concat", "concatenate", "convolve",
+    "correlate", "cross", "dot", "dstack", "einsum", "hstack", "inner", "interp", "isclose", "kron", "matmul",
+    "multi_dot", "outer", "polyval", "select", "solve", "stack", "tensordot", "vdot", "vecdot", "vstack",
+    "where",
+])  # fmt: skip
+# Functions with questions about dtypes and shapes, whose answers are Python's objects.
+ASKING = frozenset([
+    "broadcast_shapes", "can_cast", "einsum_path", "isdtype", "iscomplexobj", "isrealobj", "isscalar", "ndim",
+    "printoptions", "promote_types", "set_printoptions", "get_printoptions", "shape", "size",
+])  # fmt: skip
+
+
+# Functions whose second argument is one axis or several, which may be given as a list.
+ALONG_AXES = frozenset([
+    "all", "any", "argmax", "argmin", "average", "count_nonzero", "expand_dims", "flip", "max", "mean", "median", "min",
+    "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar", "prod", "ptp", "squeeze", "std", "sum", "var",
+])  # fmt: skip
+
+
+INSTANCES: set[type] = set()  # the classes of arrays and of keys
+AS_ARRAY: dict[type, Callable[[Any], Any]] = {
+    ndarray: np.asarray
+}  # what makes arrays of objects of packages' classes
+
+
+class ArrayKind(type):
+    """The class of `Array`, which says what `isinstance` means."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) in INSTANCES
+
+    def __call__(cls, *args: object, **options: object) -> NoReturn:
+        raise TypeError("jax.Array is for isinstance and annotations; jnp.array makes arrays")
+
+
+class Array(SurfaceObject, metaclass=ArrayKind):
+    """An array, or a traced value: what `jax.numpy` takes and returns."""
+
+    __slots__ = ("__weakref__", "_fx_value")
+    __array_priority__ = 100  # NumPy's arrays leave operators to this one
+
+    # -- as a surface object ---------------------------------------------------------------------------------------
+    def __fxgrad_value__(self) -> Any:
+        return self._fx_value
+
+    @staticmethod
+    def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
+        array = NEW(Array)
+        array._fx_value = narrow(value)
+        return array
+
+    def __fxgrad_call__(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        return lift(function)(*args, **kwargs)
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return () if type(self._fx_value) in SCALARS else self._fx_value.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the entries."""
+        return dtype_of(self._fx_value)
+
+    @property
+    def aval(self) -> ShapedArray:
+        """The shape and dtype, and whether it is weak."""
+        return ShapedArray(self.shape, self.dtype, self.weak_type)
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether it is a Python number, which takes the precision of arrays beside it."""
+        value = self._fx_value
+        return type(value) in SCALARS or (isinstance(value, Tracer) and value.aval.weak)
+
+    ndim = property(lambda self: len(self.shape), doc="The number of axes.")
+    size = property(lambda self: int(np.prod(self.shape)), doc="The number of entries.")
+    itemsize = property(lambda self: self.dtype.itemsize, doc="The bytes of an entry.")
+    nbytes = property(lambda self: self.size * self.itemsize, doc="The bytes of all entries.")
+    at = property(lambda self: At(self), doc="Updated copies: `x.at[index].set(values)`.")
+    device = property(lambda self: CPU, doc="The device on which it is.")
+    sharding = property(lambda self: SingleDeviceSharding(CPU), doc="How it lies on devices.")
+    is_fully_addressable = is_fully_replicated = committed = property(
+        lambda self: True, doc="As it is on one device."
+    )
+    vma = property(lambda self: frozenset(), doc="The axes of meshes along which it differs: none.")
+
+    @property
+    def _trace(self) -> Any:
+        """The level that its value belongs to."""
+        from .levels import find_top_trace  # which are made of transforms, and these of arrays
+
+        return find_top_trace([self])
+
+    def devices(self) -> set[Any]:
+        """Return the devices on which it is."""
+        return {CPU}
+
+    addressable_shards = global_shards = property(
+        lambda self: [Shard(CPU, (slice(None),) * self.ndim, 0, self)], doc="The parts on the devices: one."
+    )
+
+    def addressable_data(self, index: int) -> Array:
+        """Return the part on a device."""
+        return self.addressable_shards[index].data
+
+    def block_until_ready(self) -> Array:
+        """Return the array: it has been computed."""
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Do nothing: it is in the host's memory."""
+
+    def is_deleted(self) -> bool:
+        """Whether its memory was given back: never."""
+        return False
+
+    def is_ready(self) -> bool:
+        """Whether it has been computed: always."""
+        return True
+
+    # -- as a Python object ----------------------------------------------------------------------------------------
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        value = self._fx_value
+        entries = np.asarray(self.dtype.type(value) if type(value) in SCALARS else value)
+        if dtype is not None or copy:
+            return entries.astype(entries.dtype if dtype is None else dtype)
+        entries = entries.view()
+        entries.flags.writeable = False
+        return entries
+
+    def __jax_array__(self) -> Array:
+        return self
+
+    def __repr__(self) -> str:
+        if isinstance(self._fx_value, Tracer):
+            return f"Traced<{self.dtype.name}[{','.join(map(str, self.shape))}]>"
+        entries = np.array2string(np.asarray(self), separator=", ", prefix="Array(", suffix=")")
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"Array({entries}, dtype={self.dtype.name}{weak})"
+
+    def __str__(self) -> str:
+        return repr(self) if isinstance(self._fx_value, Tracer) else str(np.asarray(self))
+
+    def __format__(self, form: str) -> str:
+        return format(self.item() if not self.shape and form else str(self), form)
+
+    def __reduce__(self) -> Any:
+        return array_of, (np.array(self),)
+
+    def __copy__(self) -> Array:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return self  # nothing can be written into it
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise ImmutableError(
+            "x[index] = values: arrays of JAX's programs are immutable", hint="x = x.at[index].set(values)"
+        )
+
+    def item(self, *index: Any) -> Any:
+        """Return an entry as a Python number."""
+        return self.known_value().item(*index)
+
+    def tolist(self) -> Any:
+        """Return the entries as nested lists of Python numbers."""
+        return self.known_value().tolist()
+
+    def known_value(self) -> Any:
+        """Return the value as one with NumPy's methods."""
+        return self._fx_value if isinstance(self._fx_value, Tracer) else np.asarray(self)
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """Return the bytes of the entries."""
+        return np.asarray(self).tobytes(order)
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other  # type: ignore[operator]
+
+    def __round__(self, digits: int = 0) -> Any:
+        return lift(fnp.round)(self, digits)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # -- methods that are not a function's -------------------------------------------------------------------------
+    def __getitem__(self, key: Any) -> Any:
+        value = self._fx_value
+        if type(key) is int and type(value) is ndarray and value.ndim:
+            n = len(value)  # the nearest entry, if it is beyond
+            return array_of(value[key if -n <= key < n else 0 if key < 0 else n - 1])
+        key = value_of(key)
+        if type(value) in SCALARS:
+            value = np.asarray(value, self.dtype)
+        if is_within(key, self.shape):
+            return array_of(as_value(value)[key])
+        return array_of(FullAt(as_value(value))[key].get(mode="clip"))
+
+    def astype(self, dtype: Any, copy: bool = True, device: Any = None) -> Any:
+        """Return the entries in another dtype."""
+        return convert(self._fx_value, dtype)
+
+    def reshape(self, *shape: Any, order: str = "C", **options: Any) -> Any:
+        """Return the entries in another shape."""
+        shape = value_of(shape[0] if len(shape) == 1 else shape)
+        return array_of(fnp.reshape(self._fx_value, shape, order=order))
+
+    def transpose(self, *axes: Any) -> Any:
+        """Return the array with its axes in another order."""
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return array_of(fnp.transpose(self._fx_value, order))
+
+    def flatten(self, order: str = "C", **options: Any) -> Any:
+        """Return the entries along one axis."""
+        return self.reshape(-1, order=order)
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """Return the bits of the entries as another dtype."""
+        return lift(fnp.asarray(self._fx_value).view)(dtype)
+
+    def copy(self) -> Array:
+        """Return the array."""
+        return self
+
+    def to_device(self, device: Any, *, stream: Any = None) -> Array:
+        """Return the array: there is one device."""
+        return self
+
+
+NEW = Array.__new__
+INSTANCES.add(Array)
+
+
+# -- values and arrays -----------------------------------------------------------------------------------------------
+def value_of(argument: Any) -> Any:
+    """Return an argument as this library takes it: the values of arrays, NumPy's arrays in dtypes that arrays may have,
+    and dtypes for scalar types; also inside lists, tuples and dicts."""
+    kind = type(argument)
+    if kind is Array:
+        return argument._fx_value
+    if kind in SCALARS:
+        return argument
+    if kind is ndarray or isinstance(argument, np.generic):
+        return narrow(argument)
+    if kind is list or kind is tuple:
+        return kind(map(value_of, argument))
+    if kind is dict:
+        return {name: value_of(value) for name, value in argument.items()}
+    if isinstance(argument, ScalarKind):
+        return argument.dtype
+    if kind is slice:
+        return slice(*map(index_of, (argument.start, argument.stop, argument.step)))
+    if is_object(argument) and argument._fx_is_box:
+        return argument._fx_value
+    if hasattr(kind, "__jax_array__"):
+        return argument.__jax_array__()._fx_value
+    if kind in AS_ARRAY:
+        return value_of(AS_ARRAY[kind](argument))
+    is_named = isinstance(argument, tuple) and hasattr(argument, "_fields")
+    return kind(*map(value_of, argument)) if is_named else argument
+
+
+def index_of(bound: Any) -> Any:
+    """Return a bound of a slice as a Python integer."""
+    return bound if bound is None or type(bound) is int else operator.index(value_of(bound))
+
+
+def array_of(value: Any) -> Any:
+    """Return a result of this library as programs see it: arrays, numbers and traced values as an `Array`, also inside
+    containers."""
+    kind = type(value)
+    if (kind is ndarray or kind is np.float32) and value.dtype is SINGLE:  # most results
+        array = NEW(Array)
+        array._fx_value = value
+        return array
+    if kind is Array or value is None or kind is str:
+        return value
+    if kind in PLAIN or isinstance(value, VALUES):
+        held: Any = value
+        if kind is bool:  # of which there are no weak ones
+            held = np.bool_(held)
+        elif kind is int:
+            if not -(2**31) <= held < 2**31:
+                held = fit_integer(held)
+        elif kind not in SCALARS and held.dtype in NARROW:
+            held = narrow(held)
+        array = NEW(Array)
+        array._fx_value = held
+        return array
+    if is_object(value):
+        return array_of(value._fx_value) if value._fx_is_box else value
+    return pytree.map(lambda v: v if v is value or type(v) is bool else array_of(v), value, is_leaf=is_object)
+
+
+def is_promoting(function: Callable[..., Any]) -> bool:
+    """Whether the arrays that a function is given have one dtype: those of ufuncs, and of `JOINING`."""
+    name = getattr(function, "__name__", "")
+    is_ufunc = isinstance(getattr(function, "reference", None), np.ufunc) and name != "ldexp"
+    return is_ufunc or name in JOINING
+
+
+def convert(value: Any, dtype: Any) -> Any:
+    """Return a value as an array of a dtype: of complex numbers for real ones the real part, of floats for booleans
+    whether they are not 0."""
+    if type(dtype) in SCALARS:
+        raise DTypeError(f"{dtype!r} is no dtype", hint="jnp.float32, say, or x.dtype of an array")
+    dtype = dtype_of(value_of(dtype))
+    value = as_value(value)
+    if (
+        is_differentiable(aval_of(value).dtype)
+        and aval_of(value).dtype.kind == "c"
+        and dtype.kind not in "cb"
+    ):
+        value = fnp.real(value)
+    return array_of(np.asarray(value).astype(dtype)[()] if type(value) in SCALARS else value.astype(dtype))
+
+
+def described(argument: Any) -> Any:
+    """Return an argument whose shape and dtype are asked for as a value: also one without data."""
+    if isinstance(argument, ShapeDtypeStruct):
+        return argument.placeholder()
+    return value_of(argument)
+
+
+def lift(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of this library as one of arrays, with JAX's dtypes, and silent as JAX about floating-point
+    errors."""
+    promotes, name = is_promoting(function), getattr(function, "__name__", "")
+    first = 1 if name in ("where", "einsum") else 0
+    takes_axes, is_question = name in ALONG_AXES, name in ASKING
+    see = described if is_question else value_of
+
+    @wraps(function)
+    def lifted(*args: Any, **kwargs: Any) -> Any:
+        token = SET_STATE(IGNORE)
+        try:
+            if len(args) == 1 and type(args[0]) is Array and not kwargs:  # mostly, and quicker
+                y = function(args[0]._fx_value)
+            else:
+                values: Any = [a._fx_value if type(a) is Array else see(a) for a in args]
+                if promotes and len(values) > first:
+                    values = with_common_dtype(values, first)
+                if takes_axes and len(values) > 1 and type(values[1]) in (list, range):
+                    values[1] = tuple(values[1])
+                if kwargs:
+                    kwargs = {key: value_of(v) for key, v in kwargs.items() if key != "out_sharding"}
+                    if type(kwargs.get("axis")) in (list, range):
+                        kwargs["axis"] = tuple(kwargs["axis"])
+                y = function(*values, **kwargs)
+            if type(y) is ndarray and y.dtype is SINGLE:  # as `array_of`, without its call
+                array = NEW(Array)
+                array._fx_value = y
+                return array
+            return y if is_question else array_of(y)
+        finally:
+            RESET_STATE(token)
+
+    return lifted
+
+
+# -- operators and methods -------------------------------------------------------------------------------------------
+def operand_of(other: Any) -> Any:
+    """Return the other operand of an operator as a value; NotImplemented for what is no number or array."""
+    kind = type(other)
+    if kind is Array:
+        return other._fx_value
+    if kind in SCALARS:
+        return other
+    if kind in PLAIN or isinstance(other, VALUES):
+        return narrow(other)
+    if hasattr(kind, "__jax_array__"):
+        return other.__jax_array__()._fx_value
+    return NotImplemented
+
+
+def make_operator(function: Callable[[Any, Any], Any], reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """Make the method of an operator of two operands."""
+
+    def method(self: Array, other: Any) -> Any:
+        a, b = self._fx_value, other._fx_value if type(other) is Array else operand_of(other)
+        if type(a) is ndarray and type(b) is ndarray:
+            if a.dtype is not b.dtype:
+                a, b = with_common_dtype([a, b])
+        elif b is NotImplemented:
+            return NotImplemented
+        elif type(a) not in SCALARS and type(b) not in SCALARS and a.dtype is not b.dtype:
+            a, b = with_common_dtype([a, b])
+        token = SET_STATE(IGNORE)
+        try:
+            y = function(b, a) if reflected else function(a, b)
+            if type(y) is ndarray and y.dtype is SINGLE:  # as `array_of`, without its call
+                array = NEW(Array)
+                array._fx_value = y
+                return array
+            return array_of(y)
+        finally:
+            RESET_STATE(token)
+
+    return method
+
+
+def make_conversion(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make the method of an operator of one operand whose result is Python's."""
+    return lambda self: function(self._fx_value)
+
+
+METHODS = [
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress", "conj", "conjugate",
+    "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat",
+    "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
+]  # fmt: skip
+
+
+OPERATORS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
+)  # fmt: skip
+
+
+def attach_methods() -> None:
+    """Give arrays Python's operators, and the methods that are functions of `fxgrad.numpy`."""
+    for name in OPERATORS:
+        function = {"pow": fnp.power, "matmul": fnp.matmul}.get(name, getattr(operator, f"__{name}__"))
+        setattr(Array, f"__{name}__", make_operator(function))
+        setattr(Array, f"__r{name}__", make_operator(function, reflected=True))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(Array, f"__{name}__", make_operator(getattr(fnp, COMPARISONS[name])))
+    for name in ("neg", "pos", "abs", "invert"):
+        setattr(Array, f"__{name}__", lift(getattr(operator, f"__{name}__")))
+    for function in (bool, int, float, complex, operator.index):
+        setattr(Array, f"__{function.__name__}__", make_conversion(function))
+    for name in METHODS:
+        setattr(Array, name, lift(getattr(fnp, name)))
+    for name, function in {
+        "T": fnp.transpose,
+        "mT": fnp.matrix_transpose,
+        "real": fnp.real,
+        "imag": fnp.imag,
+    }.items():
+        setattr(Array, name, property(lift(function)))
+
+
+COMPARISONS = {
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+}  # fmt: skip
+attach_methods()
+
+
+# -- indices ---------------------------------------------------------------------------------------------------------
+def is_within(key: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an index can be seen to have no integer out of bounds: of slices, masks, and plain integers."""
+    keys = key if type(key) is tuple else (key,)
+    if all(k is None or k is Ellipsis or type(k) is slice for k in keys):
+        return True
+    axis = 0
+    for place, k in enumerate(keys):
+        if k is None or type(k) is slice:
+            axis += k is not None
+        elif k is Ellipsis:
+            axis = len(shape) - sum(axes_of(e) for e in keys[place + 1 :])
+        elif isinstance(k, int | ndarray | np.generic) and not isinstance(k, bool):
+            entries = np.asarray(k)
+            if entries.dtype.kind == "b":
+                axis += entries.ndim
+                continue
+            if axis >= len(shape):
+                return True  # too many: NumPy says so
+            n = shape[axis]
+            if entries.size and not (entries.min() >= -n and entries.max() < n):
+                return False
+            axis += 1
+        elif isinstance(k, Tracer):
+            if k.dtype.kind != "b":
+                return False
+            axis += k.ndim
+        else:
+            return True
+    return True
+
+
+def axes_of(entry: Any) -> int:
+    """Return for how many axes an entry of an index stands."""
+    if entry is None:
+        return 0
+    return np.ndim(entry) if getattr(entry, "dtype", None) == np.dtype(bool) else 1
+
+
+class At:
+    """`x.at`, which takes an index."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array):
+        self.array = array
+
+    def __getitem__(self, key: Any) -> IndexedUpdate:
+        return IndexedUpdate(self.array, value_of(key))
+
+
+class IndexedUpdate:
+    """Entries of an array that are to be read or updated. Integers out of bounds are left out by updates, and by `get`
+    replaced by the nearest, unless `mode` says otherwise."""
+
+    __slots__ = ("array", "key")
+
+    def __init__(self, array: Array, key: Any):
+        self.array, self.key = array, key
+
+    def apply_method(self, name: str, values: tuple[Any, ...], mode: Any, options: dict[str, Any]) -> Any:
+        """Call the method of `fxgrad.numpy.at` of this name."""
+        x = as_value(self.array._fx_value)
+        if mode is not None:
+            mode = getattr(mode, "name", str(mode)).lower()
+        if mode is None and not is_within(self.key, self.array.shape):
+            mode = "clip" if name == "get" else "drop"
+        if mode in ("fill_or_drop", "promise_in_bounds"):
+            mode = "fill" if mode == "fill_or_drop" else None
+        if name not in ("get", "apply"):
+            values = tuple([fit(value_of(v), aval_of(x).dtype) for v in values])
+        method = getattr(FullAt(x)[self.key], name)
+        return array_of(method(*values, mode=mode, **{n: value_of(v) for n, v in options.items()}))
+
+
+def fit(value: Any, dtype: Any) -> Any:
+    """Return a value for an array of a dtype, as which it is rounded if it must be."""
+    if type(value) in SCALARS:
+        return dtype.type(value) if np.result_type(dtype, value) != dtype else value
+    return cast(as_value(value), dtype)
+
+
+def make_update(name: str) -> Callable[..., Any]:
+    """Make a method of `IndexedUpdate`."""
+
+    def method(self: IndexedUpdate, *values: Any, mode: Any = None, **options: Any) -> Any:
+        for unused in ("out_sharding", "wrap_negative_indices"):
+            options.pop(unused, None)
+        if name == "apply":
+            values = (partial(call_on_array, values[0]),)
+        return self.apply_method(name, values, mode, options)
+
+    method.__name__, method.__doc__ = name, getattr(FullAt(0.0)[()], name).__doc__
+    return method
+
+
+def call_on_array(function: Callable[[Any], Any], value: Any) -> Any:
+    """Call a program's function of an array on a value."""
+    return value_of(function(array_of(value)))
+
+
+for _name in ("get", "set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"):
+    setattr(IndexedUpdate, _name, make_update(_name))

@@ -1,0 +1,25 @@
+"""`jax.numpy.linalg`: what differs from `fxgrad.numpy.linalg`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...numpy import linalg as here
+from .arrays import lift
+from .avals import ShapeDtypeStruct, shaped_of
+from .callbacks import pure_callback
+
+__all__ = ["qr"]
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Return the factors of A = QR; for `mode="raw"` LAPACK's reflections, which have no derivative."""
+    if mode != "raw":
+        return lift(here.qr)(a, mode)
+    *batch, m, n = (aval := shaped_of(a)).shape
+    shapes = [ShapeDtypeStruct(shape, aval.dtype) for shape in ((*batch, n, m), (*batch, min(m, n)))]
+    factor = partial(np.linalg.qr, mode="raw")
+    return pure_callback(lambda a: tuple(factor(np.asarray(a))), tuple(shapes), a, vmap_method="expand_dims")

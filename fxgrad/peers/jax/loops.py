@@ -1,0 +1,21 @@
+"""Loops that rejection needs: Python's for plain values, `lax.while_loop` for traced ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import lax
+from ...core import pytree
+from ...core.interpreter import EVAL, acting_level
+
+
+def loop(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], state: Any) -> Any:
+    """Return the state at the end of a loop, whose functions may refer to what they are defined beside."""
+    if acting_level() is not EVAL.interpreter:
+        return lax.while_loop(
+            goes_on, lambda held: pytree.map(lambda y, x: y.astype(x.dtype), step(held), held), state
+        )
+    while goes_on(state):
+        state = step(state)
+    return state

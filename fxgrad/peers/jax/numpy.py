@@ -1,0 +1,137 @@
+"""The names of `jax.numpy` that are not those of `fxgrad.numpy`, or mean differently."""
+
+from __future__ import annotations
+
+import math
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as fnp
+from .arrays import Array, array_of, convert, lift, value_of
+from .dtypes import SCALAR_TYPES, canonicalize_dtype, dtype_of, finfo, iinfo, issubdtype, result_type
+
+globals().update(SCALAR_TYPES)
+ndarray = Array
+CONSTANTS = {name: getattr(np, name) for name in ("e", "euler_gamma", "inf", "nan", "newaxis", "pi")}
+globals().update(CONSTANTS)
+KINDS = [
+    "character", "complexfloating", "dtype", "floating", "generic", "inexact", "integer", "number",
+    "signedinteger", "unsignedinteger",
+]  # fmt: skip
+globals().update({name: getattr(np, name) for name in KINDS})
+object_ = np.object_
+
+
+def array(
+    object: Any, dtype: Any = None, copy: bool | None = True, order: Any = "K", ndmin: int = 0, **options: Any
+) -> Any:
+    """Make an array of its own from an array, a number or nested sequences of them."""
+    value = value_of(object)
+    if type(value) in (bool, int, float, complex) and dtype is None and not ndmin:
+        return array_of(value)
+    if dtype is not None:
+        dtype = canonicalize_dtype(value_of(dtype))
+        if hasattr(value, "dtype"):
+            return convert(fnp.array(value, ndmin=ndmin), dtype)
+    return array_of(fnp.array(value, dtype, ndmin=ndmin))
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, device: Any = None
+) -> Any:
+    """Make an array; what is one is returned. NumPy's arrays are copied, since they may be written into."""
+    if type(a) is Array and (dtype is None or a.dtype == canonicalize_dtype(value_of(dtype))):
+        return a
+    return array(a, dtype)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """Return an array in another dtype."""
+    return convert(value_of(x), dtype)
+
+
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """Return the positions along every axis of flat ones, which count from the end if negative, and are clamped."""
+    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    size, places = math.prod(shape), value_of(indices)
+    inside = fnp.clip(fnp.where(places < 0, places + size, places), 0, max(size - 1, 0))
+    return tuple(convert(p, dtype_of(indices)) for p in fnp.unravel_index(inside, shape))
+
+
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None,
+    unique_indices: bool = False, indices_are_sorted: bool = False, fill_value: Any = None,
+) -> Any:  # fmt: skip
+    """Take entries along an axis; for integers out of bounds NaN, or `fill_value`, unless `mode` says otherwise."""
+    x, places = value_of(a), value_of(indices)
+    if mode == "wrap":
+        return lift(fnp.take)(x, places, axis, mode="wrap")
+    if axis is None:
+        x, axis = fnp.ravel(x), 0
+    key = (slice(None),) * (axis % np.ndim(x)) + (places,)
+    return asarray(x).at[key].get(mode=mode or "fill", fill_value=fill_value)
+
+
+def einsum(subscripts: Any, /, *operands: Any, **options: Any) -> Any:
+    """Sum products of entries by a subscript, `fnp.einsum`, whatever the program says of how to carry it out."""
+    for option in ("_dot_general", "out_sharding"):
+        options.pop(option, None)
+    return product_sum(subscripts, *operands, **options)
+
+
+product_sum = lift(fnp.einsum)
+
+
+def repeat(
+    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None, **options: Any
+) -> Any:
+    """Repeat entries along an axis: `fnp.repeat`. With a total length the numbers may be traced: what is beyond is left
+    out, and what is missing are copies of the last entry."""
+    if total_repeat_length is None:
+        return repeated(a, repeats, axis)
+    x = asarray(a)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    ends = fnp.cumsum(fnp.broadcast_to(value_of(repeats), (x.shape[axis],)))
+    places = fnp.searchsorted(ends, np.arange(total_repeat_length), side="right")
+    return lift(fnp.take)(x, fnp.minimum(places, x.shape[axis] - 1), axis)
+
+
+repeated = lift(fnp.repeat)
+
+
+def without_precision(function: Any) -> Any:
+    """Return a function of arrays that takes options of how products are rounded, which have no meaning here."""
+    lifted = lift(function)
+
+    @wraps(function)
+    def product(*args: Any, precision: Any = None, preferred_element_type: Any = None, **options: Any) -> Any:
+        made = lifted(*args, **options)
+        return made if preferred_element_type is None else made.astype(preferred_element_type)
+
+    return product
+
+
+convolve, correlate = without_precision(fnp.convolve), without_precision(fnp.correlate)
+
+
+def copy(a: Any, order: Any = None) -> Any:
+    """Return an array of its own."""
+    return array(a)
+
+
+frombuffer, fromstring = lift(np.frombuffer), lift(np.fromstring)
+load, save, savez = lift(np.load), np.save, np.savez
+full_like, zeros_like, ones_like, empty_like = map(
+    lift, (fnp.full_like, fnp.zeros_like, fnp.ones_like, fnp.zeros_like)
+)
+empty = lift(fnp.zeros)  # as there
+
+__all__ = [
+    *SCALAR_TYPES, *CONSTANTS, *KINDS, "array", "asarray", "astype", "convolve", "copy", "correlate", "einsum",
+    "empty", "empty_like", "finfo", "frombuffer", "fromstring", "full_like", "iinfo", "issubdtype", "load", "ndarray",
+    "object_", "ones_like", "repeat", "result_type", "save", "savez", "take",
+    "unravel_index", "zeros_like",
+]  # fmt: skip

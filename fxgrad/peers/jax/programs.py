@@ -1,0 +1,191 @@
+"""Transforms, loops and other functions of this library that call functions of the user's, for those of `arrays`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import WRAPPER_ASSIGNMENTS, partial, wraps
+from inspect import signature
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from ...core import pytree
+from ...core.fp_errors import ERROR_STATE, IGNORE
+from ...core.interpreter import Tracer
+from ...core.surface import is_object
+from ...transforms.linear_function import LinearFunction
+from . import trees
+from .arrays import Array, array_of
+from .dtypes import NARROW, ScalarKind
+
+
+def as_array(leaf: Any) -> Any:
+    """Return a leaf as the user's functions see it: traced values and arrays as an `Array`."""
+    return array_of(leaf) if isinstance(leaf, Tracer | np.ndarray | np.generic) or is_object(leaf) else leaf
+
+
+def traced_as_array(leaf: Any) -> Any:
+    """Return a traced value as an `Array`, anything else as it is."""
+    return array_of(leaf) if isinstance(leaf, Tracer) or is_object(leaf) else leaf
+
+
+def narrow_tree(tree: Any) -> Any:
+    """Return an argument of a transform in dtypes that arrays may have."""
+    return tree if is_settled(tree, UNCHANGED, ordered=False) else map_tree(narrow_leaf, tree)
+
+
+def narrow_leaf(leaf: Any) -> Any:
+    """Return an argument of a transform in a dtype that arrays may have: what is none is handed on."""
+    if isinstance(leaf, np.ndarray | np.generic) and leaf.dtype in NARROW:
+        return array_of(leaf)
+    return leaf
+
+
+def map_tree(function: Callable[[Any], Any], value: Any) -> Any:
+    """Apply a function to the leaves of one value; containers without any that it changes stay themselves."""
+    kind = type(value)
+    if is_settled(value, UNCHANGED) or (callable(value) and not pytree.is_tree_node(kind)):
+        return value
+    if kind not in CONTAINERS and all([type(leaf) is Array for leaf in pytree.leaves(value, is_object)]):
+        return value
+    return trees.map(function, value, is_leaf=is_object)
+
+
+UNCHANGED = frozenset([Array, int, float, str, bool, type(None)])
+RESULTS = frozenset([Array, type(None)])
+CONTAINERS = frozenset([tuple, list, dict])
+
+
+def is_settled(value: Any, kinds: frozenset[type], ordered: bool = True) -> bool:
+    """Whether the leaves of a tree of Python's containers are of these classes, and its dicts in the order of their
+    keys if they have to be `ordered`, so that nothing is to be made of it."""
+    kind = type(value)
+    if kind in kinds:
+        return True
+    if kind is dict:
+        if ordered and not trees.is_in_order(value):
+            return False
+        value = value.values()
+    elif kind not in CONTAINERS:
+        return False
+    return all([is_settled(v, kinds, ordered) for v in value])
+
+
+def named_as(function: Any) -> Callable[[Any], Any]:
+    """Return `functools.wraps(function)` for an object that is called, whose names may be anything."""
+    kinds = {"__annotations__": dict}
+    names = [n for n in WRAPPER_ASSIGNMENTS if isinstance(getattr(function, n, None), kinds.get(n, str))]
+    return wraps(function, assigned=names, updated=())
+
+
+def on_arrays(function: Any, see: Callable[[Any], Any] = traced_as_array) -> Any:
+    """Return a user's function as one whose arguments are arrays where this library passes traced values."""
+    if not callable(function):
+        return function
+
+    @named_as(function)
+    def on_arrays_(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([map_tree(see, a) for a in args])
+        return function(*args, **{name: map_tree(see, v) for name, v in kwargs.items()})
+
+    return on_arrays_
+
+
+def with_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what a transform has made of a function, with arrays for results."""
+
+    @named_as(function)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([narrow_tree(a) for a in args])
+        token = ERROR_STATE.set(IGNORE)
+        try:
+            return results_of(function(*args, **{name: narrow_tree(v) for name, v in kwargs.items()}))
+        finally:
+            ERROR_STATE.reset(token)
+
+    for name in ("lower", "trace", "eval_shape", "clear_cache"):
+        if hasattr(function, name):
+            setattr(transformed, name, getattr(function, name))
+    return transformed
+
+
+def results_of(result: Any) -> Any:
+    """Return results as arrays, and functions among them as functions of arrays."""
+    kind = type(result)
+    if is_settled(result, RESULTS):
+        return result
+    if kind is LinearFunction:
+        pullback: Any = pytree.Partial(call_linear, result)
+        pullback.with_refs = lambda *refs: partial(call_linear, result.with_refs(*refs))
+        return pullback
+    if kind is tuple and any(callable(part) for part in result):
+        return tuple(map(results_of, result))
+    if is_function(result) and not is_object(result):
+        return with_arrays(result)
+    return map_leaves(result)
+
+
+def call_linear(function: Callable[..., Any], *args: Any) -> Any:
+    """Apply a pullback, or another linear function that a transform returned, to arrays."""
+    return results_of(function(*[narrow_tree(a) for a in args]))
+
+
+def map_leaves(result: Any) -> Any:
+    """Return a pytree with arrays and numbers as an `Array`."""
+    return trees.map(lambda leaf: array_of(leaf) if is_value(leaf) else leaf, result, is_leaf=is_object)
+
+
+def is_value(leaf: Any) -> bool:
+    """Whether a leaf is an array, a number or a traced value."""
+    return isinstance(leaf, Tracer | np.ndarray | np.generic | int | float | complex) or is_object(leaf)
+
+
+def lift_transform(transform: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a transform of this library, f → g, as one for functions of arrays: also as a decorator with options."""
+
+    @wraps(transform)
+    def lifted(fun: Any = None, *args: Any, **options: Any) -> Any:
+        if fun is None:
+            return partial(lifted, **options)
+        options.pop("reduce_axes", None)  # of JAX's derivatives, which has no meaning any more
+        return with_arrays(transform(on_arrays(fun), *args, **options))
+
+    return lifted
+
+
+def lift_program(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of this library that calls functions of the user's on arrays, such as a loop, for arrays. Its
+    annotations say which arguments are called: one may be a module, which is a node of pytrees as well."""
+    call = with_arrays(function)
+    names = {p.name: p.annotation for p in signature(function).parameters.values()}
+    called = {name for name, kind in names.items() if str(kind).startswith("Callable")}
+    places = [name in called for name in names]
+
+    @wraps(function)
+    def lifted(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(
+            [
+                on_arrays(a) if called_here or is_function(a) else lift_functions(a)
+                for a, called_here in zip_longest(args, places[: len(args)], fillvalue=False)
+            ]
+        )
+        return call(
+            *args, **{n: on_arrays(v) if n in called or is_function(v) else v for n, v in kwargs.items()}
+        )
+
+    return lifted
+
+
+def is_function(value: Any) -> bool:
+    """Whether an argument is a function of the user's."""
+    return (
+        callable(value) and not isinstance(value, type | ScalarKind) and not pytree.is_tree_node(type(value))
+    )
+
+
+def lift_functions(value: Any) -> Any:
+    """Return a list of functions, such as the branches of a `switch`, as functions of arrays."""
+    if type(value) in (list, tuple) and value and all(map(is_function, value)):
+        return type(value)(map(on_arrays, value))
+    return value

@@ -1,0 +1,159 @@
+"""`jax.tree` and `jax.tree_util` where they differ: dicts are rebuilt in the order of their keys, and the registry of
+classes can be asked, as packages do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ... import tree as here
+from ...core import pytree
+from ...core.pytree_structures import LEAF, NAMESPACE, NODES, OPTREE, CallStructure
+from ...core.surface import OBJECTS, is_object
+
+__all__ = [
+    "flatten", "flatten_with_path", "in_order", "map", "map_with_path", "register_static",
+    "registry", "structure",
+]  # fmt: skip
+
+
+def in_order(treedef: Any) -> Any:
+    """Return a structure as JAX rebuilds trees: dicts have their keys in order, not as they were inserted."""
+    if treedef is LEAF or type(treedef) is CallStructure:
+        return treedef
+    try:
+        return known_in_order(treedef)
+    except (TypeError, ValueError):  # of classes whose auxiliary data cannot be hashed or compared
+        return treedef.transform(sort_keys)
+
+
+@lru_cache(256)
+def known_in_order(treedef: Any) -> Any:
+    """Return it from the memory: structures are equal whose dicts differ in order alone."""
+    return treedef.transform(sort_keys)
+
+
+def sort_keys(node: Any) -> Any:
+    """Return the structure of one node with its keys in order."""
+    if node.type not in (dict, defaultdict):
+        return node
+    items = node.unflatten(range(node.num_leaves))
+    for key in node.entries():
+        items[key] = items.pop(key)
+    return OPTREE.tree_structure(items, namespace=NAMESPACE)
+
+
+def is_in_order(tree: dict[Any, Any]) -> bool:
+    """Whether the keys of a dict are in order, or have none."""
+    keys = [*tree]
+    try:
+        return keys == sorted(keys)
+    except TypeError:
+        return True
+
+
+def flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], Any]:
+    """Return leaves and structure of a tree."""
+    leaves, treedef = pytree.flatten(tree, is_object) if is_leaf is None else here.flatten(tree, is_leaf)
+    return leaves, in_order(treedef)
+
+
+def structure(tree: Any, is_leaf: Any = None) -> Any:
+    """Return the structure of a tree."""
+    return in_order(here.structure(tree, is_leaf))
+
+
+def flatten_with_path(tree: Any, is_leaf: Any = None, is_leaf_takes_path: bool = False) -> tuple[Any, Any]:
+    """Return leaves with their paths, and the structure of a tree."""
+    pairs, treedef = here.flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    return pairs, in_order(treedef)
+
+
+def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Any = None) -> Any:
+    """Apply a function to the leaves of trees."""
+    leaves, treedef = flatten(tree, is_leaf)
+    try:
+        columns = [treedef.flatten_up_to(other) for other in rest]
+    except ValueError:  # which is explained there, unless it is about arrays that can be written into
+        rows: list[Any] = []
+        here.map(lambda *row: rows.append(row), tree, *rest, is_leaf=is_leaf)
+        leaves, *columns = zip(*rows)
+    return treedef.unflatten([f(*row) for row in zip(leaves, *columns)])
+
+
+def map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Any = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """Apply a function to paths and leaves of trees."""
+    found: list[Any] = []
+    options = {"is_leaf": is_leaf, "is_leaf_takes_path": is_leaf_takes_path}
+    here.map_with_path(lambda *row: found.append(f(*row)), tree, *rest, **options)
+    return flatten_with_path(tree, **options)[1].unflatten(found)
+
+
+class Compared:
+    """What is part of a structure and may have no hash: JAX compares it, and hashes only its class."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Compared) and (self.value is other.value or self.value == other.value)
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError:
+            return hash(type(self.value))
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def register_static(cls: type) -> type:
+    """Register a class whose instances have no leaves; they need no hash."""
+    here.register_pytree_node(cls, lambda node: ((), Compared(node)), lambda kept, _: kept.value)
+    return cls
+
+
+class Entry(NamedTuple):
+    """How instances of a class are taken apart and put together."""
+
+    to_iter: Callable[[Any], tuple[Iterable[Any], Any]]
+    from_iter: Callable[[Any, Iterable[Any]], Any]
+
+
+class Registry(Mapping[type, Entry]):
+    """The classes whose instances are nodes, without those of arrays, which are nodes to this library alone."""
+
+    def __getitem__(self, cls: type) -> Entry:
+        if cls in OBJECTS:
+            raise KeyError(cls)
+        node = NODES[cls]
+        return (
+            Entry(here.flatten_one_level, put_together)
+            if node is None
+            else Entry(node.flatten, node.unflatten)
+        )
+
+    def __iter__(self) -> Iterator[type]:
+        return (cls for cls in NODES if cls not in OBJECTS)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def put_together(treedef: Any, children: Iterable[Any]) -> Any:
+    """Return a container of Python's from its children."""
+    return in_order(treedef).unflatten(children)
+
+
+registry = Registry()

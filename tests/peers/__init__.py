@@ -1,0 +1,1 @@
+"""Programs of other libraries under their doors."""

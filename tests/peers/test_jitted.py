@@ -1,0 +1,69 @@
+"""`jax.jit` under the door: what is decided once, when a function is staged."""
+
+from tests.peers.test_doors import output
+
+
+def test_functions_are_given_dicts_in_the_order_of_their_keys_and_return_such():
+    shown = output(
+        """
+import jax, jax.numpy as jnp
+params = {"w": jnp.ones(2), "b": {"z": jnp.zeros(()), "a": jnp.ones(())}}
+def f(params):
+    seen.append([*params, *params["b"]])
+    return {"y": jnp.sum(params["w"]), "x": params["b"]}
+for transformed in (
+    jax.jit(f), jax.vmap(f, axis_size=2, in_axes=None), jax.grad(lambda p: f(p)["y"]), lambda p: jax.vjp(f, p)[0]
+):
+    seen = []
+    result = transformed(params)
+    assert seen == [["b", "w", "a", "z"]], seen
+    assert [*result] == sorted(result), result
+print("done")
+"""
+    )
+    assert shown == "done\n"
+
+
+def test_results_are_arrays_whatever_the_function_returns():
+    shown = output(
+        """
+import jax, jax.numpy as jnp, numpy as np
+print(jax.jit(lambda: (1, True, 2.5, np.float64(3), None, np.arange(2), jax.random.key(0).shape))())
+print(repr(jax.jit(lambda x: x)(3)), repr(jax.jit(lambda x: x)(np.float64(3))))
+print(jax.random.key_data(jax.jit(lambda k: {"k": k})(jax.random.key(3))["k"]))
+"""
+    )
+    assert shown == (
+        "(Array(1, dtype=int32, weak_type=True), Array(True, dtype=bool), Array(2.5, dtype=float32, weak_type=True), "
+        "Array(3., dtype=float32), None, Array([0, 1], dtype=int32), ())\n"
+        "Array(3, dtype=int32, weak_type=True) Array(3., dtype=float32)\n[0 3]\n"
+    )
+
+
+def test_a_program_is_compiled_anew_when_the_precision_changes():
+    shown = output(
+        """
+import jax, jax.numpy as jnp
+f = jax.jit(lambda x: jnp.zeros(2) + x)
+for wide in (False, True, False, True):
+    jax.config.update("jax_enable_x64", wide)
+    print(f(1).dtype, f(1).dtype)
+"""
+    )
+    assert shown == "float32 float32\nfloat64 float64\n" * 2
+
+
+def test_a_method_and_a_traced_argument_are_taken():
+    shown = output(
+        """
+import jax, jax.numpy as jnp
+class Model:
+    scale = 3.0
+    @jax.jit
+    def double(x): return 2 * x
+    def __init__(self): self.apply = jax.jit(self.apply)
+    def apply(self, x): return x * self.scale
+print(Model().apply(2.0), Model.double(2.0), jax.grad(Model().apply)(2.0), jax.vmap(Model().apply)(jnp.arange(2.0)))
+"""
+    )
+    assert shown == "6.0 4.0 3.0 [0. 3.]\n"
