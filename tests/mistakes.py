@@ -197,13 +197,13 @@ class Users:
         return set() if waiting or len(found) > MANY else found
 
 
-def options(mistake: Mistake, room: str, users: Users, tree: Path) -> list[str]:
+def options(mistake: Mistake, room: str, users: Users, tree: Path, one_in: int) -> list[str]:
     """What pytest is called with."""
     paths = [
         str(p.relative_to(tree)) for pattern in ROOMS[room][1].split() for p in sorted(tree.glob(pattern))
     ]
     names = users.declarations_with(mistake.unit)
-    return [*paths, *(["-k", " or ".join(sorted(names))] if names else [])]
+    return [f"--one-in={one_in}", *paths, *(["-k", " or ".join(sorted(names))] if names else [])]
 
 
 # -- planting -----------------------------------------------------------------------------------------------------
@@ -225,12 +225,14 @@ def run_tests(tree: Path, arguments: list[str], limit: float = LIMIT) -> tuple[l
     return failed or ["importing"], "noticed"
 
 
-def notice(mistake: Mistake, room: str, users: Users, tree: Path, every: bool) -> tuple[list[str], str]:
+def notice(
+    mistake: Mistake, room: str, users: Users, tree: Path, one_in: int, every: bool
+) -> tuple[list[str], str]:
     """(the tests that notice a mistake, how it ended): planted, run and taken out again."""
     path = tree / mistake.path
     source, (start, stop) = path.read_bytes(), mistake.span
     path.write_bytes(source[:start] + mistake.text.encode() + source[stop:])
-    chosen = options(mistake, room, users, tree)
+    chosen = options(mistake, room, users, tree, one_in)
     try:
         failed, ended = run_tests(tree, [*chosen, *([] if every else ["-x"])])
         if ended != "noticed" and "-k" in chosen:  # no test of its name, or none that notices
@@ -273,6 +275,9 @@ def main(arguments: list[str] | None = None) -> int:
         "--only", default="", metavar="PLACE", help="those whose place begins so: a file, a line"
     )
     parser.add_argument("--all", action="store_true", help="do not stop at the first test that notices")
+    parser.add_argument(
+        "--one-in", type=int, default=1, metavar="N", help="as the tests' own: of parameters one in N"
+    )
     parser.add_argument("--list", action="store_true", help="plant nothing, say what would be")
     chosen = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="mistakes") as folder:
@@ -285,7 +290,7 @@ def main(arguments: list[str] | None = None) -> int:
         subprocess.run([sys.executable, "-m", "compileall", "-q", "fxgrad"], cwd=tree, check=True)
         for room, mistake in drawn:
             began = time.perf_counter()
-            tests, ended = notice(mistake, room, users, tree, chosen.all)
+            tests, ended = notice(mistake, room, users, tree, chosen.one_in, chosen.all)
             noticed += ended == "noticed"
             print(f"{ended:<20} {time.perf_counter() - began:4.0f} s  {mistake}", flush=True)
             print(*(f"    {test}" for test in tests), sep="\n", end="\n" * bool(tests), flush=True)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
@@ -91,6 +91,7 @@ def close(actual, expected):
     )
 
 
+@settings(max_examples=max(settings().max_examples // 2, 1))
 @given(programs(), stacks())
 def test_stacks_are_what_they_mean(source, stack):
     result = build(source, stack, fx, fnp)(X)

@@ -28,7 +28,7 @@ def surrounded(sample):
     return program, values, rng
 
 
-@together("sample")
+@together(sample=lambda s: s.name)
 @pytest.mark.parametrize(
     "sample", [s for s in SAMPLES if s.name in steps.RULES and s.name not in RANDOM], ids=str
 )
