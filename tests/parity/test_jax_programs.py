@@ -12,7 +12,7 @@ from tests.programs import X, build, programs, stacks
 IN_HASTE = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
-@settings(max_examples=max(settings().max_examples // 2, 1))
+@settings(max_examples=max(settings().max_examples // 4, 1))
 @given(programs(), stacks())
 def test_random_compositions(source, stack):
     ours = np.asarray(build(source, stack, fxgrad, fxgrad.numpy)(X))
