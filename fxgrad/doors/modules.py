@@ -304,7 +304,7 @@ class DoorModule(ModuleType):
         return f"<module {self.__name__!r} of {self._door.here}>"
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__, *self._door.parts_of(self.__name__)})
+        return sorted({*self.__dict__, *self._door.parts_of(self.__name__), *public_names(self._own)})
 
 
 def nearest(name: str, paths: Mapping[str, Any] | frozenset[str]) -> str | None:

@@ -4,6 +4,7 @@ the shape of the result (masks, the places of nonzeros) must be known.
 
 from __future__ import annotations
 
+import math
 from typing import Any, overload
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..core.arrays import as_value
 from ..core.aval import PLAIN
 from ..core.common_errors import wrong_ndim
 from ..core.errors import DTypeError, IndexingError, ShapeError
-from ..core.interpreter import Tracer, concretize
+from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike, Arrays, Axis, Shape
 from .composite import (
     at_axis,
@@ -23,6 +24,7 @@ from .composite import (
     composite,
     dtype_of,
     kind,
+    known_value,
     line_up,
     normalize_axis,
     operand,
@@ -228,18 +230,49 @@ def matrix_size(x: Any, k: int) -> tuple[int, int, int]:
 # -- by condition ------------------------------------------
 def known_mask(condition: Any, operation: str) -> Array:
     """Return the plain value of a mask that fixes a shape."""
-    return concretize(operand(condition), operation)
+    return known_value(
+        condition, operation, "size=n, which takes n places, or fills up to n; or fnp.where(mask, x, 0)"
+    )
+
+
+SIZE_OPTIONS = ("size", "fill_value")
+
+
+def places_inside(mask: Any, size: int) -> tuple[Any, Any]:
+    """Return the positions of the first `size` true entries of a vector, and which of them there are: where there are
+    fewer, the position is the number of entries."""
+    count = mask.shape[0]
+    order = ops.argsort(ops.logical_not(mask), axis=0)[:size]
+    if size > count:
+        order = ops.concatenate(order, np.full(size - count, count), axis=0)
+    found = ops.less(np.arange(size), ops.reduce_sum(cast(mask, np.intp), axes=(0,)))
+    return ops.where(found, order, count), found
+
+
+def truth(condition: ArrayLike) -> Any:
+    """Return which entries are not 0."""
+    condition = operand(condition)
+    return condition if kind(condition) == "b" else ops.not_equal(condition, 0)
 
 
 @overload
-def where(condition: ArrayLike, /) -> tuple[Array, ...]: ...
+def where(
+    condition: ArrayLike, /, *, size: int | None = None, fill_value: Any = None
+) -> tuple[Array, ...]: ...
 @overload
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Array: ...
-@described("numpy.where", "")
+@described("numpy.where", "", further=SIZE_OPTIONS)
 def where(
-    condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /
+    condition: ArrayLike,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
 ) -> Array | tuple[Array, ...]:
-    """Entries of x where the condition is true, of y elsewhere, all broadcast; without x and y, `nonzero(condition)`.
+    """Entries of x where the condition is true, of y elsewhere, all broadcast; without x and y,
+    `nonzero(condition, size=size, fill_value=fill_value)`.
 
     It is linear in x and y: the derivative goes to the chosen entries alone, even if that of the other branch is
     infinite or NaN there.
@@ -248,71 +281,121 @@ def where(
     1.0
     """
     if x is None and y is None:
-        return nonzero(condition)
+        return nonzero(condition, size=size, fill_value=fill_value)
     if type(condition) not in PLAIN:
-        condition = operand(condition)
-        condition = condition if kind(condition) == "b" else ops.not_equal(condition, 0)
+        condition = truth(condition)
     return ops.where(condition, x, y)
 
 
-@composite(np.nonzero, derivative=NO_DERIVATIVE)
-def nonzero(a: ArrayLike) -> tuple[Array, ...]:
-    """The positions of the nonzero entries, one array for each axis. They must be known: values that are staged or
-    mapped raise ConcretizationError.
+@composite(np.nonzero, derivative=NO_DERIVATIVE, further=SIZE_OPTIONS)
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
+    """The positions of the nonzero entries, one array for each axis. Without `size` they must be known: values that are
+    staged or mapped raise ConcretizationError.
+
+    Args:
+        size: the number of positions: the first ones, or `fill_value` beyond the last.
+        fill_value: a number, or one for each axis; 0 if there is none.
+
+    Raises:
+        ValueError: `fill_value` has not a number for each axis.
 
     >>> fnp.nonzero(fnp.array([0.0, 5.0, 6.0]))
     (array([1, 2]),)
+    >>> fx.jit(lambda x: fnp.nonzero(x > 3, size=3, fill_value=-1))(fnp.array([0.0, 5.0, 6.0]))
+    (array([ 1,  2, -1]),)
     """
-    return known_mask(a, "nonzero").nonzero()
+    if size is None:
+        return known_mask(a, "nonzero").nonzero()
+    mask = truth(a)
+    places, found = places_inside(ops.reshape(mask, shape=(mask.size,)), size)
+    places = ops.where(found, places, 0)
+    fills = fill_value if isinstance(fill_value, tuple | list) else (fill_value or 0,) * mask.ndim
+    if len(fills) != mask.ndim:
+        raise ShapeError(
+            f"nonzero: {len(fills)} numbers in fill_value for {mask.ndim} axes", hint="one for each axis"
+        )
+    steps = [math.prod(mask.shape[i + 1 :]) for i in range(mask.ndim)]
+    return tuple(
+        ops.where(found, ops.remainder(ops.floor_divide(places, max(step, 1)), max(n, 1)), fill)
+        for n, step, fill in zip(mask.shape, steps, fills)
+    )
 
 
-@composite(np.flatnonzero, derivative=NO_DERIVATIVE)
-def flatnonzero(a: ArrayLike) -> Array:
-    """The positions of the nonzero entries in the flattened array. They must be known, as for `nonzero`.
+@composite(np.flatnonzero, derivative=NO_DERIVATIVE, further=SIZE_OPTIONS)
+def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """The positions of the nonzero entries in the flattened array. They must be known, as for `nonzero`, which says
+    what `size` and `fill_value` are.
 
     >>> fnp.flatnonzero(fnp.array([[0.0, 5.0], [6.0, 0.0]]))
     array([1, 2])
     """
-    return nonzero(ravel(a))[0]
+    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
-@composite(np.argwhere, derivative=NO_DERIVATIVE)
-def argwhere(a: ArrayLike) -> Array:
-    """The positions of the nonzero entries, one in each row. They must be known, as for `nonzero`.
+@composite(np.argwhere, derivative=NO_DERIVATIVE, further=SIZE_OPTIONS)
+def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """The positions of the nonzero entries, one in each row. They must be known, as for `nonzero`, which says what
+    `size` and `fill_value` are.
 
     >>> fnp.argwhere(fnp.array([[0.0, 5.0], [6.0, 0.0]]))
     array([[0, 1],
            [1, 0]])
     """
-    return np.argwhere(known_mask(a, "argwhere"))
+    if size is None:
+        return np.argwhere(known_mask(a, "argwhere"))
+    columns = nonzero(a, size=size, fill_value=fill_value)
+    if not columns:
+        return np.zeros((size, 0), np.intp)
+    return ops.concatenate(*[ops.reshape(c, shape=(size, 1)) for c in columns], axis=1)
 
 
-@composite(np.compress, derivative=LINEAR)
-def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: None = None) -> Array:
-    """Entries along an axis, or of the flattened array, at which a condition is true. The condition determines the
-    shape: if it is staged or mapped this raises ConcretizationError.
+@composite(np.compress, derivative=LINEAR, further=SIZE_OPTIONS)
+def compress(
+    condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: None = None, *, size: int | None = None,
+    fill_value: ArrayLike = 0,
+) -> Array:  # fmt: skip
+    """Entries along an axis, or of the flattened array, at which a condition is true. Without `size` the condition
+    determines the shape: if it is staged or mapped this raises ConcretizationError.
+
+    Args:
+        size: the number of entries: the first ones, or `fill_value` beyond the last.
 
     Raises:
-        ValueError: `condition` has not one axis.
+        ValueError: `condition` has not one axis, or is longer than `a`.
 
     >>> fnp.compress([True, False, True], fnp.array([1.0, 2.0, 3.0]))
     array([1., 3.])
+    >>> fx.jit(lambda x: fnp.compress(x > 1, x, size=3))(fnp.array([1.0, 2.0, 3.0]))
+    array([2., 3., 0.])
     """
-    condition = known_mask(condition, "compress")
-    if condition.ndim != 1:
-        raise wrong_ndim("compress", "condition", condition, 1)
-    return take(a, condition.nonzero()[0], axis)
+    mask = known_mask(condition, "compress") if size is None else truth(condition)
+    if mask.ndim != 1:
+        raise wrong_ndim("compress", "condition", mask, 1)
+    if size is None:
+        return take(a, mask.nonzero()[0], axis)
+    a, axis = line_up(operand(a), axis)
+    if mask.shape[0] > a.shape[axis]:
+        raise ShapeError(
+            f"compress: the condition has {mask.shape[0]} entries, the axis {a.shape[axis]}",
+            hint="a shorter condition",
+        )
+    places, found = places_inside(mask, size)
+    entries = take(a, ops.where(found, places, 0), axis)
+    found = ops.reshape(found, shape=(size, *(1,) * (a.ndim - axis - 1)))
+    return ops.where(found, entries, cast(operand(fill_value), dtype_of(entries)))
 
 
-@composite(np.extract, derivative=LINEAR)
-def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
+@composite(np.extract, derivative=LINEAR, further=SIZE_OPTIONS)
+def extract(
+    condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0
+) -> Array:
     """The entries at which a condition is true, as a vector. The condition determines the shape: if it is staged or
-    mapped this raises ConcretizationError.
+    mapped this raises ConcretizationError, unless `size` says how many there are, as for `compress`.
 
     >>> fnp.extract([True, False, True], fnp.array([1.0, 2.0, 3.0]))
     array([1., 3.])
     """
-    return take(ravel(arr), known_mask(ravel(condition), "extract").nonzero()[0])
+    return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
 # -- among several ------------------------------------------

@@ -15,6 +15,7 @@ from .. import ops
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, known_value, normalize_axis, operand
 from .documentation import NO_DERIVATIVE
+from .indexing import SIZE_OPTIONS
 from .joining import concatenate
 from .manipulation import broadcast_to, entry_count, moveaxis, ravel, take_positions
 from .signal import diff
@@ -70,9 +71,6 @@ def elements(entries: Any, order: Any, places: Any, fill_value: Any) -> tuple[An
     spare = cast(operand(0 if fill_value is None else fill_value), dtype_of(entries))
     entries = concatenate([entries, broadcast_to(spare, (1, *entries.shape[1:]))])
     return take_positions(entries, places, 0), take_positions(concatenate([order, [count]]), places, 0)
-
-
-SIZE_OPTIONS = ("size", "fill_value")
 
 
 # -- one set ------------------------------------------

@@ -90,7 +90,7 @@ UNANSWERED = {
     # They take no keyword; of another Python itself, from 3.13 on, suggests a longer name that is as near.
     "fxgrad.numpy.unique_values", "fxgrad.numpy.cross",
     # One more call would be a good part of what they cost: docs/decisions.md.
-    "fxgrad.opened", "fxgrad.numpy.isscalar", "fxgrad.numpy.size", "fxgrad.tree.is_tree_node",
+    "fxgrad.opened", "fxgrad.numpy.isscalar", "fxgrad.numpy.size", "fxgrad.numpy.where", "fxgrad.tree.is_tree_node",
     "fxgrad.tree_util.is_tree_node",
     # The library makes these.
     "fxgrad.Aval", "fxgrad.Coloring", "fxgrad.Graph", "fxgrad.Interpreter",

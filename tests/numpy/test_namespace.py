@@ -407,8 +407,8 @@ RENAMED = {
     **dict.fromkeys(
         ["dot", "inner", "matmul", "tensordot", "vdot"], "precision and preferred_element_type are JAX's"),
     **dict.fromkeys(
-        ["intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
-         "unique_inverse", "unique_values"],
+        ["argwhere", "compress", "extract", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "union1d",
+         "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "where"],
         "size and fill_value are JAX's"),
 }  # fmt: skip
 

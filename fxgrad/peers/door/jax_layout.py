@@ -2,7 +2,8 @@
 
 A row has parts `how path names`, separated by semicolons; the first part that has a name gives it. `own` is a file of
 `fxgrad.peers`; others are modules of `fxgrad` itself, whose names are seen as `plain` (as they are), `value` (functions
-of arrays), `transform` (f → g) or `program` (functions that call functions of the user's). `a=b` is b under the name a.
+of arrays), `transform` (f → g), `program` (functions that call functions of the user's) or `solver` (those that compute
+with what these return). `a=b` is b under the name a.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ MIRRORS = {
     "jax.experimental.hijax": "own jax.hijax",
     "jax.experimental.jet": "program experimental.jet",
     "jax.experimental.mesh_utils": "own jax.meshes create_device_mesh",
-    "jax.experimental.ode": "program experimental.ode",
+    "jax.experimental.ode": "solver experimental.ode",
     "jax.experimental.pjit": "own jax.api pjit=jit",
     "jax.experimental.shard_map": "own jax.sharding shard_map",
     "jax.extend": "plain typing",
@@ -74,7 +75,7 @@ MIRRORS = {
     "jax.lax.linalg": "value lax.linalg",
     "jax.nn": "own jax.nn; value nn",
     "jax.nn.initializers": "own jax.initializers",
-    "jax.numpy": f"own jax.numpy; program numpy {CALLING}; value numpy",
+    "jax.numpy": f"own jax.numpy; own jax.places; program numpy {CALLING}; value numpy",
     "jax.numpy.fft": "value numpy.fft",
     "jax.numpy.linalg": "own jax.linalg; value numpy.linalg",
     "jax.ops": "value ops segment_max segment_min segment_prod segment_sum",
@@ -82,14 +83,15 @@ MIRRORS = {
     "jax.random": "own jax.random",
     "jax.ref": "own jax.refs",
     "jax.scipy": "plain typing",
-    **{f"jax.scipy.{name}": f"value scipy.{name}" for name in (["fft", "linalg", "ndimage", "signal", "special"])},
+    **{f"jax.scipy.{name}": f"value scipy.{name}" for name in (["fft", "linalg", "ndimage", "signal"])},
+    "jax.scipy.special": "own jax.special; value scipy.special",
     "jax.scipy.cluster": "plain typing",
     "jax.scipy.cluster.vq": "value scipy.cluster.vq",
     "jax.scipy.integrate": "value scipy.integrate trapezoid",
     "jax.scipy.interpolate": "plain scipy.interpolate RegularGridInterpolator",
-    "jax.scipy.optimize": "program scipy.optimize",
+    "jax.scipy.optimize": "solver scipy.optimize",
     "jax.scipy.sparse": "plain typing",
-    "jax.scipy.sparse.linalg": "program scipy.sparse.linalg",
+    "jax.scipy.sparse.linalg": "solver scipy.sparse.linalg",
     "jax.scipy.spatial": "plain typing",
     "jax.scipy.spatial.transform": "plain scipy.spatial.transform",
     "jax.scipy.stats": "value scipy.stats",
@@ -217,6 +219,12 @@ UNLISTED = frozenset(f"jax.{path}" for path in MACHINERY.split())
 def load_lifts() -> Mapping[str, Callable[[Any], Any]]:
     """Return how names of this library are seen, by the words of the table."""
     from ..jax.arrays import lift
-    from ..jax.programs import lift_program, lift_transform
+    from ..jax.programs import lift_program, lift_solver, lift_transform
 
-    return {"value": lift, "law": lift, "transform": lift_transform, "program": lift_program}
+    return {
+        "value": lift,
+        "law": lift,
+        "transform": lift_transform,
+        "program": lift_program,
+        "solver": lift_solver,
+    }

@@ -27,6 +27,7 @@ from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
 from .devices import CPU, Shard, SingleDeviceSharding
 from .dtypes import NARROW, SINGLE, ScalarKind, cast, dtype_of, fit_integer, narrow, with_common_dtype
+from .keywords import KEYWORDS, Keywords
 
 VALUES = (np.generic, Tracer)
 SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
@@ -373,7 +374,7 @@ def described(argument: Any) -> Any:
 def lift(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of this library as one of arrays, with JAX's dtypes, and silent as JAX about floating-point
     errors."""
-    promotes, name = is_promoting(function), getattr(function, "__name__", "")
+    promotes, name, keywords = is_promoting(function), getattr(function, "__name__", ""), Keywords(function)
     first = 1 if name in ("where", "einsum") else 0
     takes_axes, is_question = name in ALONG_AXES, name in ASKING
     see = described if is_question else value_of
@@ -386,14 +387,14 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                 y = function(args[0]._fx_value)
             else:
                 values: Any = [a._fx_value if type(a) is Array else see(a) for a in args]
+                if kwargs:
+                    kwargs = keywords.translate(values, {name: see(v) for name, v in kwargs.items()})
+                    if type(kwargs.get("axis")) in (list, range):
+                        kwargs["axis"] = tuple(kwargs["axis"])
                 if promotes and len(values) > first:
                     values = with_common_dtype(values, first)
                 if takes_axes and len(values) > 1 and type(values[1]) in (list, range):
                     values[1] = tuple(values[1])
-                if kwargs:
-                    kwargs = {key: value_of(v) for key, v in kwargs.items() if key != "out_sharding"}
-                    if type(kwargs.get("axis")) in (list, range):
-                        kwargs["axis"] = tuple(kwargs["axis"])
                 y = function(*values, **kwargs)
             if type(y) is ndarray and y.dtype is SINGLE:  # as `array_of`, without its call
                 array = NEW(Array)
@@ -403,6 +404,7 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             RESET_STATE(token)
 
+    setattr(lifted, KEYWORDS, keywords)
     return lifted
 
 

@@ -14,7 +14,7 @@ from ...core.surface import is_object
 from ...transforms.custom import jvp_vjp as here
 from ...transforms.custom import symbolic_zeros as here_zeros
 from .arrays import Array, array_of
-from .dtypes import dtype_of
+from .dtypes import cast, dtype_of
 from .programs import as_array, lift_transform, narrow_leaf, on_arrays, results_of
 
 __all__ = ["custom_gradient", "custom_jvp", "custom_vjp", "zero_from_primal"]
@@ -22,8 +22,9 @@ __all__ = ["custom_gradient", "custom_jvp", "custom_vjp", "zero_from_primal"]
 
 def known_leaf(leaf: Any) -> Any:
     """Return a leaf in a dtype that arrays may have; rules ask an array of a Python number for it as well."""
-    if type(leaf) is Array and type(leaf._fx_value) in SCALARS:
-        return array_of(np.asarray(leaf._fx_value, leaf.dtype))
+    if type(leaf) is Array and leaf.weak_type:
+        value = leaf._fx_value
+        return array_of(np.asarray(value, leaf.dtype) if type(value) in SCALARS else cast(value, leaf.dtype))
     return narrow_leaf(leaf)
 
 
@@ -91,9 +92,9 @@ class custom_vjp(OnArrays, here.custom_vjp):
         super().defvjp(self.see_arrays(fwd), backward, symbolic_zeros, optimize_remat)
 
 
-def zero_from_primal(primal: Any, symbolic_zeros: bool = False) -> Any:
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
     """Return the zero tangents of a pytree of arrays: symbolic ones, or arrays."""
-    return pytree.map(lambda leaf: here_zeros.zero_from_primal(leaf, symbolic_zeros), primal)
+    return pytree.map(lambda leaf: here_zeros.zero_from_primal(leaf, symbolic_zeros), val)
 
 
 custom_gradient = lift_transform(here.custom_gradient)

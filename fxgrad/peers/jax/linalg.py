@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,26 @@ from ...numpy import linalg as here
 from .arrays import lift
 from .avals import ShapeDtypeStruct, shaped_of
 from .callbacks import pure_callback
+from .numpy import asarray
 
-__all__ = ["qr"]
+__all__ = ["cholesky", "eigh", "eigvalsh", "qr"]
+
+
+def symmetrized(function: Any) -> Any:
+    """Return a function of a Hermitian matrix as JAX has it: of the Hermitian part of any matrix."""
+    lifted = lift(function)
+
+    @wraps(function)
+    def of_part(a: Any, *args: Any, symmetrize_input: bool = True, **options: Any) -> Any:
+        if symmetrize_input:
+            a = asarray(a)
+            a = (a + a.mT.conj()) / 2
+        return lifted(a, *args, **options)
+
+    return of_part
+
+
+cholesky, eigh, eigvalsh = map(symmetrized, (here.cholesky, here.eigh, here.eigvalsh))
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:

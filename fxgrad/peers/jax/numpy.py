@@ -39,8 +39,9 @@ def array(
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, device: Any = None
-) -> Any:
+    a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None, device: Any = None,
+    out_sharding: Any = None,
+) -> Any:  # fmt: skip
     """Make an array; what is one is returned. NumPy's arrays are copied, since they may be written into."""
     if type(a) is Array and (dtype is None or a.dtype == canonicalize_dtype(value_of(dtype))):
         return a

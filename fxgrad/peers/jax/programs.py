@@ -16,8 +16,9 @@ from ...core.interpreter import Tracer
 from ...core.surface import is_object
 from ...transforms.linear_function import LinearFunction
 from . import trees
-from .arrays import Array, array_of
+from .arrays import Array, array_of, value_of
 from .dtypes import NARROW, ScalarKind
+from .keywords import KEYWORDS, Keywords
 
 
 def as_array(leaf: Any) -> Any:
@@ -144,37 +145,59 @@ def is_value(leaf: Any) -> bool:
 def lift_transform(transform: Callable[..., Any]) -> Callable[..., Any]:
     """Return a transform of this library, f → g, as one for functions of arrays: also as a decorator with options."""
 
+    keywords = Keywords(transform)
+
     @wraps(transform)
     def lifted(fun: Any = None, *args: Any, **options: Any) -> Any:
         if fun is None:
             return partial(lifted, **options)
-        options.pop("reduce_axes", None)  # of JAX's derivatives, which has no meaning any more
-        return with_arrays(transform(on_arrays(fun), *args, **options))
+        given = [fun, *args]
+        options = keywords.translate(given, options)
+        return with_arrays(transform(on_arrays(given[0]), *given[1:], **options))
 
+    setattr(lifted, KEYWORDS, keywords)
     return lifted
 
 
-def lift_program(function: Callable[..., Any]) -> Callable[..., Any]:
+def on_values(function: Any) -> Any:
+    """Return a user's function as one that is called on arrays and returns what the arrays hold."""
+    seen = on_arrays(function)
+
+    @named_as(function)
+    def on_values_(*args: Any, **kwargs: Any) -> Any:
+        return trees.map(value_of, seen(*args, **kwargs), is_leaf=is_object)
+
+    return on_values_
+
+
+def lift_program(
+    function: Callable[..., Any], see: Callable[[Any], Callable[..., Any]] = on_arrays
+) -> Callable[..., Any]:
     """Return a function of this library that calls functions of the user's on arrays, such as a loop, for arrays. Its
     annotations say which arguments are called: one may be a module, which is a node of pytrees as well."""
-    call = with_arrays(function)
+    call, keywords = with_arrays(function), Keywords(function)
     names = {p.name: p.annotation for p in signature(function).parameters.values()}
     called = {name for name, kind in names.items() if str(kind).startswith("Callable")}
     places = [name in called for name in names]
 
     @wraps(function)
     def lifted(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(
-            [
-                on_arrays(a) if called_here or is_function(a) else lift_functions(a)
-                for a, called_here in zip_longest(args, places[: len(args)], fillvalue=False)
-            ]
-        )
-        return call(
-            *args, **{n: on_arrays(v) if n in called or is_function(v) else v for n, v in kwargs.items()}
-        )
+        given = [*args]
+        if kwargs:
+            kwargs = keywords.translate(given, kwargs)
+        given = [
+            see(a) if called_here or is_function(a) else lift_functions(a)
+            for a, called_here in zip_longest(given, places[: len(given)], fillvalue=False)
+        ]
+        return call(*given, **{n: see(v) if n in called or is_function(v) else v for n, v in kwargs.items()})
 
+    setattr(lifted, KEYWORDS, keywords)
     return lifted
+
+
+def lift_solver(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of this library that computes with what a user's function returns, for arrays."""
+    return lift_program(function, on_values)
 
 
 def is_function(value: Any) -> bool:

@@ -1,0 +1,117 @@
+"""Keywords by JAX's names, for functions whose parameters have NumPy's or SciPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import Parameter, signature
+from typing import Any
+
+from ...core.errors import UnsupportedError
+
+KEYWORDS = "_fx_keywords"  # the attribute of a function that has them
+
+# Operands by position. NumPy's and SciPy's names differ among functions, JAX's differ otherwise.
+OPERANDS = {
+    0: "x x1 a A p val arr arrays array prototype start M typ",
+    1: "y x2 b B q",
+    2: "C",
+}
+POSITIONS = {name: place for place, names in OPERANDS.items() for name in names.split()}
+# How XLA is to carry out what has one way here.
+MEANINGLESS = frozenset(
+    [
+        "accuracy",
+        "assume_unique_indices",
+        "blocksize",
+        "debug",
+        "eps",
+        "max_iterations",
+        "max_squarings",
+        "method",
+        "n_max",
+        "out_sharding",
+        "precision",
+        "reduce_axes",
+        "series_order",
+        "sharding",
+        "spmd_axis_name",
+        "sum_match",
+        "tol",
+        "turbo",
+        "unroll",
+        "upper_triangular",
+    ]
+)
+# What JAX has for NumPy's sake and refuses, or what only None or False is here.
+UNSUPPORTED = frozenset(
+    [
+        "algorithm",
+        "concrete",
+        "dtype",
+        "eigvals",
+        "out",
+        "out_dtype",
+        "return_residual",
+        "subset_by_index",
+        "where",
+    ]
+)
+
+
+class Keywords:
+    """The parameters of a function, by which calls in JAX's words become calls in its own."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+        self.names: list[str] | None = None  # by position
+
+    def look(self) -> list[str]:
+        """Read the signature, which most functions are never asked for."""
+        try:
+            parameters = signature(self.function).parameters.values()
+        except (TypeError, ValueError):  # built in
+            parameters = ()
+        self.is_open = not parameters or any(p.kind is Parameter.VAR_KEYWORD for p in parameters)
+        self.own = {
+            p.name for p in parameters if p.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+        }
+        by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        self.names = [p.name for p in parameters if p.kind in by_place]
+        return self.names
+
+    def __contains__(self, name: str) -> bool:
+        names = self.look() if self.names is None else self.names
+        known = name in self.own or name in names or name in MEANINGLESS or name in UNSUPPORTED
+        return known or self.is_open or POSITIONS.get(name, len(names)) < len(names)
+
+    def translate(self, args: list[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return keywords by the function's names; operands that it takes by position alone go to `args`.
+
+        Raises:
+            UnsupportedError: for a parameter of JAX's that is not here, unless it is None or False.
+        """
+        names = self.look() if self.names is None else self.names
+        taken, by_position = {}, {}
+        for name, value in given.items():
+            place = POSITIONS.get(name)
+            if name in self.own or (self.is_open and name not in MEANINGLESS):
+                taken[name] = value
+            elif name in names:  # by position only
+                by_position[names.index(name)] = value
+            elif place is not None and place < len(names):
+                by_position[place] = value
+            elif name in MEANINGLESS:
+                continue
+            elif name not in UNSUPPORTED:
+                taken[name] = value  # an error, with the function's own words
+            elif value is not None and value is not False:
+                raise UnsupportedError(
+                    f"{getattr(self.function, '__name__', self.function)}: {name}={value!r} is not supported",
+                    hint=f"the call without {name}",
+                )
+        for place in sorted(by_position):
+            if place == len(args):
+                args.append(by_position[place])
+            else:
+                taken[names[place]] = by_position[place]
+        return taken
