@@ -26,7 +26,17 @@ from ...core.surface import SurfaceObject, is_object
 from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
 from .devices import CPU, Shard, SingleDeviceSharding
-from .dtypes import NARROW, SINGLE, ScalarKind, cast, dtype_of, fit_integer, narrow, with_common_dtype
+from .dtypes import (
+    NARROW,
+    SINGLE,
+    ScalarKind,
+    cast,
+    dtype_of,
+    fit_integer,
+    fit_number,
+    narrow,
+    with_common_dtype,
+)
 from .keywords import KEYWORDS, Keywords
 
 VALUES = (np.generic, Tracer)
@@ -433,7 +443,10 @@ def make_operator(function: Callable[[Any, Any], Any], reflected: bool = False) 
                 a, b = with_common_dtype([a, b])
         elif b is NotImplemented:
             return NotImplemented
-        elif type(a) not in SCALARS and type(b) not in SCALARS and a.dtype is not b.dtype:
+        elif type(b) in SCALARS:
+            if type(a) not in SCALARS and a.dtype is not SINGLE and a.dtype.kind == "V":
+                b = fit_number(b, a.dtype)
+        elif type(a) in SCALARS or a.dtype is not b.dtype:
             a, b = with_common_dtype([a, b])
         token = SET_STATE(IGNORE)
         try:

@@ -237,6 +237,9 @@ def with_common_dtype(values: list[Any], first: int = 0) -> list[Any]:
         return values
     operands = values[first:]
     dtypes = {v.dtype for v in leaves_of(operands)}
+    if any([dtype.kind == "V" for dtype in dtypes]):
+        common = common_dtype(dtypes)
+        return [*values[:first], *[fit_number(cast(v, common), common) for v in operands]]
     if len(dtypes) < 2:
         return values
     common = common_dtype(dtypes)
@@ -263,6 +266,13 @@ def cast(value: Any, dtype: Any) -> Any:
     if not hasattr(value, "dtype") or not hasattr(value, "shape") or value.dtype == dtype:
         return value
     return value.astype(dtype)
+
+
+def fit_number(value: Any, dtype: Any) -> Any:
+    """Return a Python number beside arrays of a dtype that NumPy does not know, such as bfloat16: in it, as far as the
+    kind of the number goes. NumPy takes it for one of double precision."""
+    kinds = (bool, int, float) if is_differentiable(dtype) else (bool, int)
+    return np.asarray(value, dtype) if type(value) in kinds else value
 
 
 def fit_integer(value: int) -> Any:
