@@ -5,6 +5,7 @@ import ast
 import bdb
 import gc
 import sys
+from collections import Counter
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,7 +69,9 @@ WHOLE = (
     "core/test_references.py",
     "core/test_frames.py",
 )
-MET = pytest.StashKey[set]()
+MET = pytest.StashKey[Counter]()
+# Of tests with more parameters than these, `--one-in` draws among the others: those that somebody chose are few.
+FIRST = 3
 
 # The same examples in every run; `--hypothesis-profile=search` looks for new ones, for as long as it takes.
 settings.register_profile("ci", derandomize=True, deadline=None, database=None,
@@ -113,10 +116,12 @@ def pytest_collect_file(file_path):
 def pytest_itemcollected(item):
     """Every test gets its lanes by itself."""
     test = item.nodeid.partition("[")[0]
-    met = item.config.stash.setdefault(MET, set())
-    if test not in met and test not in SLOW:
+    met = item.config.stash.setdefault(MET, Counter())
+    met[test] += 1
+    if met[test] == 1 and test not in SLOW:
         item.add_marker("quick")
-    met.add(test)
+    if hasattr(item, "callspec") and (met[test] > FIRST or test in SLOW):
+        item.add_marker("drawn")
     for lane in lanes(item.path):
         item.add_marker(lane)
 
@@ -127,7 +132,7 @@ def pytest_addoption(parser):
         type=int,
         default=1,
         metavar="N",
-        help="of each test's parameters but the first one in N, drawn by --randomly-seed",
+        help=f"of each test's parameters but the first {FIRST} one in N, drawn by --randomly-seed",
     )
 
 
@@ -138,8 +143,8 @@ def pytest_collection_modifyitems(config, items):
         item
         for item in items
         if n > 1
-        and hasattr(item, "callspec")
-        and not item.keywords.keys() & {"quick", "whole"}
+        and "drawn" in item.keywords
+        and "whole" not in item.keywords
         and crc32(f"{seed} {item.nodeid}".encode()) % n
     ]
     if left_out:

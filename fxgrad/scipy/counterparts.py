@@ -33,8 +33,8 @@ def advise(path: str) -> str:
     >>> from fxgrad.scipy.counterparts import advise
     >>> advise("linalg.solve_triangular")
     'fx.scipy.linalg.solve_triangular, which takes traced values'
-    >>> advise("optimize.fsolve")
-    'fx.scipy.optimize.root (fx.scipy has no optimize.fsolve), which takes traced values'
+    >>> advise("optimize.broyden1")
+    'fx.scipy.optimize.root (fx.scipy has no optimize.broyden1), which takes traced values'
     """
     known = find(path)
     if known == path:
@@ -73,7 +73,7 @@ _GROUPS = {
     "fx.vmap of fx.scipy.optimize.minimize_scalar": "optimize.elementwise.find_minimum",
     "fx.vmap of fx.scipy.optimize.root_scalar": "optimize.elementwise.find_root",
     "fx.scipy.optimize.root": """
-        optimize.fsolve optimize.anderson optimize.broyden1 optimize.broyden2 optimize.diagbroyden
+        optimize.anderson optimize.broyden1 optimize.broyden2 optimize.diagbroyden
         optimize.newton_krylov optimize.excitingmixing optimize.linearmixing
     """,
     "fx.scipy.optimize.least_squares": "optimize.leastsq optimize.lsq_linear optimize.nnls",

@@ -1,6 +1,8 @@
 """What every test is given: its lanes, random numbers from one seed, and garbage that is its own."""
 
 import gc
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -61,3 +63,18 @@ def test_what_no_run_leaves_out_in_part_is_there():
     names = {p.name for p in (ROOT / "tests").rglob("test_*.py") if any(map(p.match, conftest.WHOLE))}
     assert {"test_frames.py", "test_references.py"} <= names
     assert any(name.startswith(("test_in_place", "test_writing")) for name in names)
+
+
+def test_of_many_parameters_a_run_draws_some_after_the_first():
+    file = "tests/house/test_lanes.py"
+    drawn = []
+    for seed in "12":
+        command = ["-m", "pytest", "--collect-only", "-q", "--one-in=4", f"--randomly-seed={seed}", file]
+        listed = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True).stdout
+        drawn.append([t for t in listed.splitlines() if "test_the_oracles_that_a_file_needs" in t])
+    first = [f"[{path.stem}-" for path in sorted(PARITY.glob("test_jax_*.py"))[: conftest.FIRST]]
+    total = len(list(PARITY.glob("test_jax_*.py"))) + len(list(PARITY.glob("test_torch*.py"))) + 3
+    for tests in drawn:
+        assert all(any(f in t for t in tests) for f in first)
+        assert len(first) < len(tests) < total
+    assert sorted(drawn[0]) != sorted(drawn[1])

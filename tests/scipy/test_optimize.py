@@ -100,6 +100,24 @@ def test_root(method):
     np.testing.assert_allclose(fx.jit(solution)(b), x, 1e-6)
 
 
+def test_fsolve():
+    def system(x, a):
+        return [x[0] * np.cos(x[1]) - a, x[0] * x[1] - x[1] - 5]
+
+    def solution(a):
+        return optimize.fsolve(system, [1, 1], (a,), xtol=1e-12)
+
+    wanted = reference.fsolve(lambda x: system(x, 4.0), [1, 1], xtol=1e-12)
+    np.testing.assert_allclose(solution(4.0), wanted, 1e-10)
+    slope = (solution(4.0 + 1e-5) - solution(4.0 - 1e-5)) / 2e-5
+    np.testing.assert_allclose(fx.jacobian(solution)(4.0), slope, 1e-6)
+    x, details, flag, message = optimize.fsolve(system, [1.0, 1.0], (4.0,), full_output=True)
+    assert flag == 1 and "converged" in message and np.abs(details["fvec"]).max() < 1e-8 and x.shape == (2,)
+    np.testing.assert_allclose(optimize.fsolve(lambda x: x**2 - 2, 1.0), [np.sqrt(2)])
+    with pytest.raises(fx.UnsupportedError, match="full_output"):
+        fx.grad(lambda a: optimize.fsolve(system, [1.0, 1.0], (a,), full_output=True)[0][0])(4.0)
+
+
 @pytest.mark.filterwarnings("ignore:the solver has not converged")
 @pytest.mark.parametrize("transform", [lambda f: f, fx.grad])
 def test_a_search_between_two_numbers_that_fails_says_so_as_scipys_does(transform):

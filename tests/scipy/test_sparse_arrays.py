@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 import fxgrad as fx
+import fxgrad.numpy as fnp
 from fxgrad.scipy import sparse
 
 A, B = np.array([[1.0, 0, 2], [0, 0, 3]]), np.array([[0.0, 4], [5, 0], [0, 6]])
@@ -59,3 +60,11 @@ def test_derivatives_pass_through():
 def test_blocks_of_different_sizes():
     with pytest.raises(fx.ShapeError, match="of one size"):
         sparse.hstack([sparse.eye(2), sparse.eye(3)])
+
+
+def test_a_dense_traced_matrix_has_entries_everywhere():
+    def product(x):
+        return sparse.csr_array(fnp.diag(x)) @ np.arange(3.0)
+
+    np.testing.assert_array_equal(fx.jacobian(product)(np.ones(3)), np.diag([0.0, 1.0, 2.0]))
+    np.testing.assert_array_equal(fx.jit(product)(np.full(3, 2.0)), [0.0, 2.0, 4.0])

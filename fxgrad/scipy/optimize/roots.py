@@ -8,7 +8,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, PyTree, StructureError, api_boundary, grad, jacobian
+from ...extend import (
+    Array,
+    ArrayLike,
+    PyTree,
+    StructureError,
+    Tracer,
+    UnsupportedError,
+    api_boundary,
+    grad,
+    jacobian,
+)
 from ...numpy.documentation import described
 from ..linalg.arguments import is_known_true
 from ..reference import library
@@ -87,6 +97,58 @@ def root(
         residual, lambda f: f, tell, unknowns.start, [True, 0, 0], (), method != "lm"
     )
     return make_result(x=unknowns.restore(x), fun=residual(x), success=success, status=status, nfev=nfev)
+
+
+@api_boundary
+def fsolve(
+    func: Callable[..., Any],
+    x0: ArrayLike,
+    args: Any = (),
+    fprime: Callable[..., Any] | None = None,
+    full_output: bool = False,
+    col_deriv: bool = False,
+    xtol: float = 1.49012e-08,
+    maxfev: int = 0,
+    band: tuple[int, int] | None = None,
+    epsfcn: float | None = None,
+    factor: float = 100,
+    diag: ArrayLike | None = None,
+) -> Any:
+    """Find a root of a system of equations, `root(func, x0, method="hybr").x`, in SciPy's older words.
+
+    Args:
+        func: (x, *args) → as many numbers as x has.
+        x0: where to start: a vector or a number.
+        args: further arguments, pytrees of arrays.
+        fprime: (x, *args) → the Jacobian, transposed if `col_deriv`; None for this library's.
+        full_output: return (x, a dict, a flag, a message) as SciPy does; only of known numbers.
+        xtol, maxfev, band, epsfcn, factor, diag: as for `scipy.optimize.fsolve`.
+
+    Returns:
+        The root, a vector, with derivatives in everything that `func` reads.
+
+    Raises:
+        UnsupportedError: `full_output` where values are traced.
+
+    >>> f = lambda a: optimize.fsolve(lambda x: [x[0] * x[1] - a, x[0] - x[1]], [1.0, 1.0])
+    >>> fx.jacobian(f)(np.float64(4.0)).round(6)
+    array([0.25, 0.25])
+    """
+    options = {"maxfev": maxfev, "band": band, "eps": epsfcn, "factor": factor, "diag": diag}
+    slope = fprime
+    if fprime is not None and col_deriv:
+        slope = lambda x, *args: np.asarray(fprime(x, *args)).T  # noqa: E731
+    found = root(func, fnp.atleast_1d(x0), args, "hybr", slope, xtol, options=options)
+    if not full_output:
+        return found.x
+    if isinstance(found.x, Tracer):
+        raise UnsupportedError(
+            "fsolve: full_output of traced values", hint="fx.scipy.optimize.root, whose result has `success`"
+        )
+    details = {name: found[name] for name in ("nfev", "fjac", "r", "qtf") if name in found} | {
+        "fvec": found.fun
+    }
+    return found.x, details, found.status, found.message
 
 
 def flatten(value: Any, unknowns: Unknowns) -> Any:
@@ -343,5 +405,14 @@ def newton(
 
 
 __all__ = [
-    "bisect", "brenth", "brentq", "fixed_point", "newton", "ridder", "root", "root_scalar", "toms748",
+    "bisect",
+    "brenth",
+    "brentq",
+    "fixed_point",
+    "fsolve",
+    "newton",
+    "ridder",
+    "root",
+    "root_scalar",
+    "toms748",
 ]  # fmt: skip

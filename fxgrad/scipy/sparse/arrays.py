@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ShapeError, SparseMatrix, api_boundary, fit_product, ops
+from ...extend import Array, ShapeError, SparseMatrix, Tracer, api_boundary, fit_product, ops
 from ...numpy.composite import dtype_of, normalize_axis_index, operand
 from ...tree import register_pytree_node_class
 from ..reference import library
@@ -65,7 +65,8 @@ class coo_array:
     with the same places. Entries at one place are summed.
 
     Args:
-        arg1: (data, (row, col)), a sparse array of SciPy, a `fx.SparseMatrix`, or a dense matrix of known numbers.
+        arg1: (data, (row, col)), a sparse array of SciPy, a `fx.SparseMatrix`, or a dense matrix: what is not 0 of
+            known numbers, all of traced ones.
         shape: the shape, if it is not that of `arg1` or of the greatest indices.
 
     Raises:
@@ -89,6 +90,9 @@ class coo_array:
             return
         if isinstance(arg1, SparseMatrix):
             arg1, shape = (arg1.data, (arg1.rows, arg1.columns)), arg1.shape
+        if isinstance(arg1, Tracer):
+            rows, columns = np.indices(arg1.shape).reshape(arg1.ndim, -1)
+            arg1, shape = (fnp.ravel(arg1), (rows, columns)), arg1.shape
         if not isinstance(arg1, tuple):
             found = library("sparse", "fxgrad.scipy.sparse").coo_array(arg1)
             arg1, shape = (found.data, (found.row, found.col)), found.shape
