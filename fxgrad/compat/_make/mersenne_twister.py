@@ -117,6 +117,7 @@ class MersenneTwister:
         self.block: Any = None  # its words
         self.key: Any = None  # the state behind them, where it has been asked for
         self.unit_floats: Any = None  # float32 numbers made of its words, where they have been asked for
+        self.normals: Any = None  # normal numbers made of these: see `variates.normals_at_hand`
 
     def begin(self, count: int = 0) -> None:
         """Start the source from the seed or state of this one, before it is asked for `count` words."""
@@ -183,11 +184,23 @@ class MersenneTwister:
         """Multiples of 2⁻²⁴ in [0, 1), of one word each: float32."""
         place = self.place
         if place + count <= BLOCK and self.block is not None:
-            if self.unit_floats is None:
-                self.unit_floats = to_unit_floats(self.block)
             self.place = place + count
-            return self.unit_floats[place : place + count].copy()
+            return self.block_floats()[place : place + count].copy()
         return to_unit_floats(self.words(count))
+
+    def block_floats(self) -> np.ndarray:
+        """The numbers of `floats` made of all words of the block at hand, not to be modified."""
+        if self.unit_floats is None:
+            self.unit_floats = to_unit_floats(self.block)
+        return self.unit_floats
+
+    def pass_words(self, count: int) -> int | None:
+        """Pass over words of the block at hand, and return the place of the first; None where there are fewer."""
+        place = self.place
+        if place + count > BLOCK or self.block is None:
+            return None
+        self.place = place + count
+        return place
 
     def doubles(self, count: int) -> np.ndarray:
         """Multiples of 2⁻⁵³ in [0, 1), of two words each: float64."""
