@@ -13,7 +13,7 @@ from ...extend import Aval, aval_of, is_differentiable, masked, ops
 from .._core.memory import is_array
 from .._core.strides import basic_view
 from .._core.tape import StatelessPullback
-from .composite import Composite, Plan
+from .composite import Composite, DirectPlan, Plan, needs_gradient
 
 
 class Rearrangement(Composite):
@@ -41,6 +41,12 @@ class Rearrangement(Composite):
     def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
         """Return the plan for plain operands like these: that of its primitive, unless some of them are positions,
         which may be others next time, or the primitive has other operands."""
+        direct = None if needs_gradient(next_edges) else self.direct_for(values, params)
+        general = self.general_plan(values, next_edges, params)
+        return general if direct is None else DirectPlan(direct, general)
+
+    def general_plan(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Plan:
+        """Return the plan that serves wherever there is no direct way."""
         if len(values) == 1 or all([is_differentiable(aval_of(v).dtype) for v in values]):
             call, operands, given = self.arrangement(*values, **params)
             if len(operands) == len(values) and all([o is v for o, v in zip(operands, values)]):
