@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SMALL_RANGE = 1 << 28  # whole numbers of ranges below it are made of one word, others of two
 SINGLE = np.dtype(np.float32)
-MANY = 1 << 10  # more numbers than the words of a block give
+MANY = 1 << 10  # normal numbers from which on arithmetic takes longer than the calls of NumPy
 SHORT = 16  # arrays of fewer normal numbers are made pair by pair, from 16 on eight pairs at once
 FEW_SWAPS = 256  # permutations up to this length are made swap by swap
 MANY_SWAPS = (1 << 32) // 20  # permutations of this length and above take two words a swap
@@ -158,16 +158,16 @@ def to_radius(units: np.ndarray) -> np.ndarray:
 
 
 def normals_at_hand(twister: MersenneTwister, count: int) -> np.ndarray | None:
-    """Normal numbers, sixteen or more, as `normal` makes them in single precision, from words of the block at hand;
+    """Normal numbers, sixteen or more, as `normal` makes them in single precision, from words of the run at hand;
     None where these are too few. What a word gives together with the one eight places on is computed for all words of
-    the block at once, wherever sixteens begin."""
+    the run at once, wherever sixteens begin."""
     left = count % SHORT
     place = twister.pass_words(count + SHORT if left else count)
     if place is None:
         return None
     pairs = twister.normals
     if pairs is None:
-        units = twister.block_floats()
+        units = twister.run_floats()
         radius, angle = to_radius(units[:-8]), units[8:] * SINGLE.type(2 * math.pi)
         pairs = twister.normals = np.empty((2, len(radius)), SINGLE)
         np.multiply(radius, np.cos(angle), pairs[0])
