@@ -90,17 +90,19 @@ class InplacePlan(Plan):
 
 
 class DirectPlan:
-    """A Plan that computes directly, where that gives something; nothing is differentiated."""
+    """A Plan that computes directly, where that gives something. Where a gradient is wanted `link` gives the rule."""
 
-    __slots__ = ("direct", "general")
+    __slots__ = ("direct", "general", "link")
 
-    def __init__(self, direct: Callable[..., list[Any] | None], general: Any):
-        self.direct, self.general = direct, general
+    def __init__(self, direct: Callable[..., list[Any] | None], general: Any, link: Any):
+        self.direct, self.general, self.link = direct, general, link
 
     def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
-        """Return (result, None, no residuals)."""
+        """Return (result, pullback or None, residuals)."""
         results = self.direct(*values)
-        return self.general.run(values, next_edges) if results is None else (results[0], None, ())
+        if results is None:
+            return self.general.run(values, next_edges)
+        return (results[0], None, ()) if self.link is None else self.link(results[0], values, next_edges)
 
 
 class CompiledPlan:

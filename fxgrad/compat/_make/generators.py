@@ -16,6 +16,7 @@ from .._core.error_messages import captured_target_error
 from .._core.layout import inverse_order, layout_array, order_of
 from .._core.memory import is_array
 from .._core.modes import NO_GRAD, QUIET
+from .._core.overriding import ORDINARY_CLASSES
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
@@ -133,6 +134,7 @@ class Generator:
         return Generator(self.device).set_state(self.get_state())
 
 
+ORDINARY_CLASSES.add(Generator)
 # torch's bytes. Those between the names are of other ways to draw pairs, which are not used any more.
 STATE = np.dtype({
     "names": ["seed", "left", "is_seeded", "next", "key", "spare", "has_spare"],

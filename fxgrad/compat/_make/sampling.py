@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import Tracer, aval_of, kind_of, ops
-from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
+from .._core.dtypes import default_numpy_dtype, dtype_limits, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
 from .._core.layout import contiguous_format, preserve_format
 from .._core.memory import is_array
@@ -82,18 +82,17 @@ def integer_sampler(low: int, high: int) -> Callable[..., np.ndarray]:
         )
 
     def sample(rng: Generator, shape, numpy) -> np.ndarray:
-        first, end = low, high
-        if kind_of(numpy) == "c":
+        first, end, kind = low, high, kind_of(numpy)
+        if kind == "c":
             raise TensorError(
                 "check_random_bounds handles only integral, floating-point and boolean types",
                 hint=f"the dtype is {from_numpy_dtype(numpy)}",
             )
-        if numpy.name in DIGITS:
-            first, end = to_floating_range(low, high, numpy)
+        if kind in "biu":
+            check_bounds(low, high, *((0, 1) if kind == "b" else dtype_limits(numpy)), numpy)
         else:
-            limits = (0, 1) if kind_of(numpy) == "b" else (np.iinfo(numpy).min, np.iinfo(numpy).max)
-            check_bounds(low, high, *limits, numpy)
-        return variates.integers(rng, shape, first, end - first).astype(numpy)
+            first, end = to_floating_range(low, high, numpy)
+        return variates.integers(rng, shape, first, end - first).astype(numpy, copy=False)
 
     return sample
 

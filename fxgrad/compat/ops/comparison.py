@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,8 @@ def masked_select_arguments(input, mask) -> Any:
     if kind(mask) != "b":
         raise TensorError("masked_select: expected BoolTensor for mask", hint="mask.bool()")
     known = concretize(unwrap(mask), "masked_select")
+    if known.shape == input.shape:
+        return (input, known.reshape(-1).nonzero()[0]), {"shape": known.shape}
     try:
         shape = np.broadcast_shapes(input.shape, known.shape)
     except ValueError as error:
@@ -220,7 +223,8 @@ def select_plainly(input, mask) -> Tensor | None:
 @operation("input places", arguments=masked_select_arguments, first=select_plainly)
 def masked_select(input, places, shape: tuple[int, ...]) -> Any:
     """The elements where the mask, which must be known, is set, in a row."""
-    return ops.take_along(fnp.ravel(ops.broadcast_to(input, shape=shape)), places, 0)
+    whole = input if aval_of(input).shape == shape else ops.broadcast_to(input, shape=shape)
+    return ops.take_along(ops.reshape(whole, shape=(prod(shape),)), places, 0)
 
 
 @operation("input mask source", inplace=True, out=False, direct=scatter_masked)

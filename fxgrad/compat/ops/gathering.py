@@ -23,6 +23,7 @@ from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
 from ..errors import DimensionError, TensorError
 from .arguments import dim_index, normalize_dim, place_hint
+from .declarers import value_dtype
 from .direct import are_within
 from .joining import cat
 from .sparse_gradient import choose_sparsely
@@ -32,7 +33,7 @@ from .viewing import broadcast_shapes, expand_values, reshape
 # -- entries at places ------------------------------------------
 def ensure_integers(operation: str, index) -> None:
     """Raise unless places are whole numbers."""
-    if kind_of(aval_of(index).dtype) not in "iu":
+    if kind_of(value_dtype(index)) not in "iu":
         raise TensorError(f"{operation}(): Expected dtype int32/int64 for index", hint="index.long()")
 
 
@@ -183,13 +184,16 @@ def take(input: Tensor, index: Tensor) -> Tensor:
             f"take(): Expected a long tensor for index, but got {short_name(index.dtype)}",
             hint="index.long()",
         )
-    if type(value) is np.ndarray and value.size and (value.min() < -size or value.max() >= size):
-        bad = value.min() if value.min() < -size else value.max()
+    least, greatest = 0, -1
+    if type(value) is np.ndarray and value.size:
+        least, greatest = np.minimum.reduce(value, axis=None), np.maximum.reduce(value, axis=None)
+    if least < -size or greatest >= size:
+        bad = least if least < -size else greatest
         raise DimensionError(
             f"out of range: tried to access index {bad} on a tensor of {size} elements.",
             hint=place_hint(size),
         )
-    return take_values(reshape(input, (size,)), index)
+    return take_values(input if len(input.shape) == 1 else reshape(input, (size,)), index)
 
 
 @expose("function method")

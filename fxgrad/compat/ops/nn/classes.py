@@ -190,8 +190,9 @@ def cross_entropy(
             hint=f"label_smoothing={max(0.0, min(label_smoothing / 100, 1.0)):g}",
         )
     reduction = legacy_reduction(size_average, reduce, reduction)
-    scores = log_softmax(input, 0 if input.ndim == 1 else 1)
-    if tuple(target.shape) == tuple(input.shape) and target.dtype.is_floating_point:
+    shape = input.shape
+    scores = log_softmax(input, 0 if len(shape) == 1 else 1)
+    if target.shape == shape and target.dtype.is_floating_point:
         return probability_loss(scores, target, weight, reduction, label_smoothing)
     return class_loss(scores, target, weight, ignore_index, reduction, label_smoothing)
 
