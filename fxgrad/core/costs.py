@@ -53,6 +53,7 @@ SPECIAL_PASSES = 50  # sums that a special function takes as long as
 OUTER_TIME = 0.7  # an entry of an outer product
 CUMULATION_TIME = 2.0  # an entry of a running sum
 RANKING_TIME = 4.0  # an entry of rows of which the greatest are found
+SWAP_TIME = 70.0  # a swap of a permutation
 SAMPLE_TIME = 100.0  # an entry of an image that is read for a place of a grid
 COMPOSED_TIME = 3e4  # a call that takes NumPy several operations on a few numbers, such as `gather`
 SCATTER_TIME = 5.0  # an entry that is added at an index

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...extend import costs, kind_of
+from ...extend import costs, kind_of, native_function
 
 if TYPE_CHECKING:
     from .generators import Generator
@@ -308,7 +308,9 @@ def permutation(rng: Generator, n: int) -> np.ndarray:
     drawn = make_in_pieces(n - 1, np.dtype(np.uint32 if n < MANY_SWAPS else np.uint64), words)
     drawn = drawn % np.arange(n, 1, -1, dtype=drawn.dtype)
     if n > FEW_SWAPS:
-        return swap_in_turn(np.append(drawn + np.arange(n - 1), n - 1))
+        places = np.append(drawn + np.arange(n - 1), n - 1)
+        swapped = native_function("permutation.swap_in_turn")(places.astype(np.int64, copy=False))
+        return swap_in_turn(places) if swapped is None else swapped
     order = list(range(n))
     for i, step in enumerate(drawn.tolist()):
         order[i], order[i + step] = order[i + step], order[i]
