@@ -14,7 +14,6 @@ import numpy as np
 from ...extend import costs
 
 BLOCK = 624  # words that are made at once, and words of a state
-LONGEST_RUN = 8  # blocks that are read at once, where many are read one after the other
 SEED_WORDS = 1 << 13  # words that take Python as long as a seed
 
 
@@ -80,7 +79,7 @@ class MersenneTwister:
     A run of blocks is handed out piece by piece. The source of words always stands at the end of a run, and what is
     known of the run is forgotten before the next one is asked for: an interruption at any moment leaves a state that
     agrees with the words that follow. The first run after a seed or a state is one block, each further one is twice as
-    long, up to `LONGEST_RUN`.
+    long, up to `READ_BLOCKS`.
     """
 
     def __init__(self) -> None:
@@ -179,7 +178,7 @@ class MersenneTwister:
         run = self.source.read(BLOCK * self.blocks)
         made[end:] = run[: count - end]
         self.keep_run(run, count - end)
-        self.blocks = min(2 * self.blocks, LONGEST_RUN)
+        self.blocks = min(2 * self.blocks, costs.READ_BLOCKS)
         return made
 
     def long_words(self, count: int) -> np.ndarray:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 SMALL_RANGE = 1 << 28  # whole numbers of ranges below it are made of one word, others of two
 SINGLE = np.dtype(np.float32)
-MANY = 1 << 10  # normal numbers from which on arithmetic takes longer than the calls of NumPy
 SHORT = 16  # arrays of fewer normal numbers are made pair by pair, from 16 on eight pairs at once
 FEW_SWAPS = 256  # permutations up to this length are made swap by swap
 MANY_SWAPS = (1 << 32) // 20  # permutations of this length and above take two words a swap
@@ -109,7 +108,7 @@ def normal(
         part = np.dtype(f"f{numpy.itemsize // 2}")
         return normal(rng, (*shape, 2), part, mean, std * math.sqrt(0.5), in_rows).view(numpy)[..., 0]
     count = math.prod(shape)
-    if in_rows and numpy == SINGLE and SHORT <= count < MANY:
+    if in_rows and numpy == SINGLE and SHORT <= count < costs.PAIRED_ENTRIES:
         found = normals_at_hand(rng._fx_twister, count)
         if found is not None:
             if std != 1 or mean != 0:

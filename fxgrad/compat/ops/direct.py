@@ -110,9 +110,10 @@ def fill_masked(values: Sequence[Any], params: dict) -> Direct:
         return None
     if mask.dtype != bool or x.dtype == np.float16 or x.dtype.kind not in "biufc":
         return None
+    choose = ops.where.primitive.kernel
 
     def fill(x: np.ndarray, mask: np.ndarray, value: Any) -> list[Any] | None:
-        y = np.where(mask, cast_number(value, x.dtype), x)
+        y = choose(mask, cast_number(value, x.dtype), x)
         return [y] if y.flags.c_contiguous else None
 
     return fill
@@ -186,7 +187,7 @@ def running_extreme(combine: np.ufunc) -> Callable[..., Direct]:
     def direct(values: Sequence[Any], params: dict) -> Direct:
         (x,) = values
         axis = find_axis(params["dim"], x.ndim)
-        if axis is None or x.dtype not in NUMBERS or not 0 < x.size < costs.CUMULATED_ENTRIES:
+        if axis is None or x.dtype not in NUMBERS or not 0 < x.size < costs.CALLED_ENTRIES:
             return None
         grid, end = list(np.ogrid[tuple([slice(n) for n in x.shape])]), (slice(None),) * axis + (-1,)
         steps, is_real = grid[axis], x.dtype in REALS
