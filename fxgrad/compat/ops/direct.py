@@ -34,8 +34,9 @@ def are_within(places: np.ndarray, n: int) -> bool:
 def find_slices(x: np.ndarray, index: Any, dim: Any) -> tuple[tuple[slice, ...], int] | None:
     """Return (the axes before that of the slices, how many there are); None if the index is no vector of places."""
     axis = find_axis(dim, x.ndim)
-    fits = axis is not None and type(index) is np.ndarray and index.ndim == 1 and index.dtype in PLACES
-    return ((slice(None),) * axis, x.shape[axis]) if fits and index.size else None
+    if axis is None or type(index) is not np.ndarray or index.ndim != 1 or index.dtype not in PLACES:
+        return None
+    return ((slice(None),) * axis, x.shape[axis]) if index.size else None
 
 
 def find_matching_slices(values: Sequence[Any], dim: Any) -> tuple[tuple[slice, ...], int] | None:
