@@ -149,9 +149,7 @@ def combiner(
     return combine
 
 
-def taker(
-    x: np.ndarray, places: np.ndarray, axis: int
-) -> Callable[..., list[np.ndarray] | None] | None:
+def taker(x: np.ndarray, places: np.ndarray, axis: int) -> Callable[..., list[np.ndarray] | None] | None:
     """Return the function of arrays like these that gives the entries of x at places; it gives None where NumPy is to
     do it, and so does this one."""
     word = WORDS.get(x.itemsize)

@@ -1,6 +1,6 @@
 """Permutations by swaps, one after the other: of each entry with the one whose place is given for it.
 
-    void function(n, places, order)
+void function(n, places, order)
 """
 
 from __future__ import annotations
