@@ -120,9 +120,7 @@ HOISTED_ENTRIES = 1 << 17  # entries of a batch of steps that a loop computes ah
 HOISTED_ROWS = 16  # steps of a loop, and of such a batch, from which on batches pay
 DRAWN_ENTRIES = 1 << 13  # random numbers of torch's, a multiple of 16
 READ_BLOCKS = 8  # blocks of torch's random words that are read at once
-PAIRED_ENTRIES = (
-    1 << 10
-)  # normal numbers of torch's from which on reading them from a table of all pairs is slower
+PAIRED_ENTRIES = 1 << 10  # normal numbers of torch's from which on a table of all pairs is slower
 WRITTEN_GRADIENTS = 1 << 22  # entries of gradients that are written out at a time
 FOLLOWED_TURNS = (
     64  # times that a followed function, or a way, is taken before several ways are compiled as one

@@ -1,6 +1,8 @@
 """Permutations by swaps, one after the other: of each entry with the one whose place is given for it.
 
-void function(n, places, order)
+    void function(n, places, order)
+
+Each swap may read what the one before has written, so one thread does it.
 """
 
 from __future__ import annotations
