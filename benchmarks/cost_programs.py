@@ -442,6 +442,8 @@ PROGRAMS: dict[str, Program] = {
     "WRITTEN_GRADIENTS": Program(per_sample, powers(6, 12), BLOCKS),
     "COMPARED_BYTES": Program(closed_over, powers(12, 18)),
     "DRAWN_ENTRIES": Program(drawn, powers(10, 18), BLOCKS),
+    "READ_BLOCKS": Program(drawn, powers(4, 10)),
+    "PAIRED_ENTRIES": Program(drawn, powers(6, 12)),
 }
 
 

@@ -35,6 +35,16 @@ def summed_in_runs(n: int) -> Call:
     return lambda: x.sum((1, 3))
 
 
+def swapped(n: int) -> Call:
+    """Swaps of n entries, each with itself or a later one."""
+    import numpy as np
+
+    from fxgrad.compat._make.variates import swap_in_turn
+
+    places = np.arange(n) + (row(n) * 1e6).astype(int) % np.arange(n, 0, -1)
+    return lambda: swap_in_turn(places)
+
+
 def repeated(prepare: Callable[[], Call]) -> Callable[[int], Call]:
     """Return the program that makes a call n times."""
 
@@ -124,6 +134,7 @@ TIMES: dict[str, Work] = {
     "OUTER_TIME": Work(outer, *ENTRIES),
     "CUMULATION_TIME": Work(of_entries("cumsum"), *ENTRIES),
     "RANKING_TIME": Work(of_entries("argsort"), *ENTRIES),
+    "SWAP_TIME": Work(swapped, *ENTRIES),
     "SAMPLE_TIME": Work(sampled, (FEW, MANY), (4 * FEW, 4 * MANY)),
     "COMPOSED_TIME": Work(repeated(gathered), (1, 17), (1, 17)),
     "SCATTER_TIME": Work(scattered, *ENTRIES),

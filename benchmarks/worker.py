@@ -56,6 +56,8 @@ def difference(results: list, expected: list, tolerance: float) -> str:
         if [a.shape for a in found] != [b.shape for b in right]:
             return f"shapes {[a.shape for a in found]}, not {[b.shape for b in right]}"
         for place, (a, b) in enumerate(zip(found, right)):
+            if b.dtype.kind in "biu":
+                a, b = a.astype(float), b.astype(float)
             error = np.max(np.abs(a - b), initial=0) / max(
                 np.max(np.abs(b), initial=0), np.finfo(b.dtype).tiny
             )

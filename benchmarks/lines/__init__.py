@@ -3,4 +3,4 @@
 
 from . import chains, networks, logistic, second_order, per_sample, loops, attention, programs  # isort: skip
 from . import gaussian_process, fresh, small_programs  # isort: skip
-from . import convolutions, follow, integration, reductions, scatter  # isort: skip
+from . import convolutions, follow, integration, reductions, scatter, torch_calls  # isort: skip

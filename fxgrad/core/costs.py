@@ -53,6 +53,7 @@ SPECIAL_PASSES = 50  # sums that a special function takes as long as
 OUTER_TIME = 0.7  # an entry of an outer product
 CUMULATION_TIME = 2.0  # an entry of a running sum
 RANKING_TIME = 4.0  # an entry of rows of which the greatest are found
+SWAP_TIME = 70.0  # a swap of a permutation
 SAMPLE_TIME = 100.0  # an entry of an image that is read for a place of a grid
 COMPOSED_TIME = 3e4  # a call that takes NumPy several operations on a few numbers, such as `gather`
 SCATTER_TIME = 5.0  # an entry that is added at an index
@@ -118,6 +119,8 @@ CHOLESKY_ORDER = 64  # order of a block of a pullback of Cholesky's
 HOISTED_ENTRIES = 1 << 17  # entries of a batch of steps that a loop computes ahead
 HOISTED_ROWS = 16  # steps of a loop, and of such a batch, from which on batches pay
 DRAWN_ENTRIES = 1 << 13  # random numbers of torch's, a multiple of 16
+READ_BLOCKS = 8  # blocks of torch's random words that are read at once
+PAIRED_ENTRIES = 1 << 10  # normal numbers of torch's from which on a table of all pairs is slower
 WRITTEN_GRADIENTS = 1 << 22  # entries of gradients that are written out at a time
 FOLLOWED_TURNS = (
     64  # times that a followed function, or a way, is taken before several ways are compiled as one

@@ -196,7 +196,7 @@ def flat_numbers(places: Places) -> np.ndarray:
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     """Return x[index], of which machine code copies the rows of large arrays."""
-    if x.size >= INDEXED_ENTRIES or any(type(e) is np.ndarray and e.size >= INDEXED_ENTRIES for e in index):
+    if x.size >= INDEXED_ENTRIES or any([type(e) is np.ndarray and e.size >= INDEXED_ENTRIES for e in index]):
         places = find_places(x.shape, index)
         if places is not None and places.size >= INDEXED_ENTRIES:
             found = native_function("scatter.take_rows")(x, places)

@@ -110,6 +110,7 @@ def tap_slices(n: int, count: int, step: int, start: int) -> tuple[slice, slice]
     return slice(first, stop), slice(begin, begin + max((stop - first - 1) * step + 1, 0), step)
 
 
+@lru_cache(64)
 def each_axis(
     lead: int, shape: Sequence[int], sizes: Any, steps: Any, pads: Pads, dilations: Any
 ) -> list[tuple[int, tuple[slice, ...], int, list[tuple[slice, slice]]]]:

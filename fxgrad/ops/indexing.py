@@ -146,7 +146,7 @@ def fill_template(index: tuple, arrays: Any, xp: Any = np) -> tuple:
     if not arrays:
         return index if xp is np or Ellipsis in index else (*index, ...)
     rest = iter(arrays)
-    return tuple(xp.asarray(next(rest)) if e is ARRAY else e for e in index)
+    return tuple([xp.asarray(next(rest)) if e is ARRAY else e for e in index])
 
 
 def getitem_shape(x: Aval, *arrays: Aval, index: tuple) -> tuple[int, ...]:

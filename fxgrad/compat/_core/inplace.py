@@ -151,6 +151,10 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
 def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: bool = False) -> None:
     """Raise where torch does: leaves that require a gradient and their views, views whose base cannot be given another
     history, memory that several entries share (unless `overlap`: they are all given the same value, or none)."""
+    value, meta = target._fx_value, target._fx_view_meta
+    is_own = meta is None and target._fx_node is None and not target._fx_is_inference_tensor
+    if is_own and type(value) is np.ndarray and value.flags.c_contiguous:
+        return
     view = views.is_view(refresh(target))
     base = target._fx_view_meta.base if view else target
     modes = CURRENT.get().modes or DEFAULT_MODES

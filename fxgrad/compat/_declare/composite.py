@@ -66,13 +66,14 @@ class InplacePlan(Plan):
     """A Plan for an operation in place that is not recorded. It compiles nothing: its params may be others every time,
     such as a learning rate."""
 
-    __slots__ = ("is_direct",)
+    __slots__ = ("direct", "is_direct")
 
     def __init__(self, primitive, params: dict, values: Sequence[Any]):
         super().__init__(primitive, params, ())
         shape = values[0].shape
         fits = all([type(v) in SCALARS or v.shape in ((), shape) for v in values])
         self.is_direct = fits and type(primitive.kernel) is np.ufunc
+        self.direct = primitive.direct_for(values, params) if isinstance(primitive, Composite) else None
 
     def write(self, values: Sequence[Any]) -> Any:
         """Compute the result in the memory of the first value, which is returned; return another array where the result
@@ -80,11 +81,28 @@ class InplacePlan(Plan):
         memory, kernel = values[0], self.primitive.kernel
         if self.is_direct:
             return kernel(*values, out=memory)
-        y = kernel(*values, **self.params)
+        results = None if self.direct is None else self.direct(*values)
+        y = kernel(*values, **self.params) if results is None else results[0]
         if y.shape != memory.shape or y.dtype is not memory.dtype:
             return y
         memory[...] = y
         return memory
+
+
+class DirectPlan:
+    """A Plan that computes directly, where that gives something. Where a gradient is wanted `link` gives the rule."""
+
+    __slots__ = ("direct", "general", "link")
+
+    def __init__(self, direct: Callable[..., list[Any] | None], general: Any, link: Any):
+        self.direct, self.general, self.link = direct, general, link
+
+    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """Return (result, pullback or None, residuals)."""
+        results = self.direct(*values)
+        if results is None:
+            return self.general.run(values, next_edges)
+        return (results[0], None, ()) if self.link is None else self.link(results[0], values, next_edges)
 
 
 class CompiledPlan:
@@ -156,6 +174,7 @@ class Composite(General):
     shares = False  # memory: its results are views
     in_single = True  # half precision is computed in single precision
     order: Any = None  # (operands) → the axes of the result as they lie in memory; None: row-major
+    find_direct: Callable[[Sequence[Any], dict], Any] | None = None  # see `prefer`
     pattern: tuple = ()  # of the operands that are given: see `Operation.primitive_for`
     formula_from = 0
 
@@ -218,8 +237,14 @@ class Composite(General):
                 found = found if self.shares else copy_shared_results(found)
             elif not self.shares and (code is None or may_reorder(code)):
                 found = force_order(found, self.order)
-            self.forward_cache[key] = found
+            found = self.forward_cache[key] = prefer(self.direct_for(values, params), found)
         return found
+
+    def direct_for(self, values: Sequence[Any], params: dict) -> Callable[..., list[Any] | None] | None:
+        """Return the direct way for values like these, if there is one."""
+        if self.find_direct is None or not all([type(v) is np.ndarray or type(v) in SCALARS for v in values]):
+            return None
+        return self.find_direct(values, params)
 
     def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
         if apply is self.kernel and not self.multiple_results:
@@ -422,7 +447,12 @@ def force_order(
 
 
 def prefer(direct: Callable[..., Any] | None, general: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """Return the function that computes directly, where that is possible and gives something, or else generally."""
+    """Return the function that computes directly, where that is possible and gives something, or else generally.
+
+    A direct way is a function of plain values of known kinds (arrays of known shapes and dtypes, numbers) that gives
+    the list of results, each in row-major memory of its own, with the entries that the general way gives. It looks at
+    entries as far as it must, and gives None where there is more to decide, or something to refuse.
+    """
     if direct is None:
         return general
 

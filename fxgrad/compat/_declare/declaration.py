@@ -59,6 +59,7 @@ class Declaration:
             afterwards, and results may not.
         copies_operands: its nodes keep copies of operands, where its derivative reads them: see `PrivateComposite`.
         tangent: (ys, primals, tangents, params) → tangents, where the function's own would not be stable.
+        direct: (values, params) → the direct way for plain operands like these, or None: see `prefer`.
         cotangent: (ys, operands, ct, params) → cotangents of all operands, for one of the (first) result, where that
             takes fewer steps than the tangent rule transposed; it reads no more than that.
         name: what it is called: the name of the function, where nothing else is said.
@@ -76,6 +77,8 @@ class Declaration:
         mixed: its keywords, which are numbers, may stand among its operands, as in torch.add(x, alpha, y).
         arguments: the parameters that users see, where they are not those of the function: a function of them that
             returns (operands, params), as in `arguments=lambda input, dim=-1: ((input,), {"axis": dim})`.
+        first: a function of the parameters that users see, which is tried first: it returns a result, or None if there
+            is more to decide.
         overload: (names of the operands that are numbers, params) → torch's counter in the name of the node, where it
             has several of that name.
     """
@@ -98,6 +101,7 @@ class Declaration:
     copies_operands: bool = False
     tangent: Any = None
     cotangent: Any = None
+    direct: Any = None
     numbers: bool = False
     mixed: bool = False
     by_value: bool | None = None
@@ -107,6 +111,7 @@ class Declaration:
     complex: bool = True
     spaces: str = "function method"
     arguments: Any = None
+    first: Any = None
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"

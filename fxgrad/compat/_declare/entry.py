@@ -97,6 +97,16 @@ def format_preparation(op, namespace: dict[str, Any]) -> str:
     return text
 
 
+def format_first(op, namespace: dict[str, Any], out: bool) -> str:
+    """Return the statements that try a function of all parameters first."""
+    if op.first is None:
+        return ""
+    namespace["first"] = op.first
+    given = ", ".join([f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name for p in op.parameters])
+    text = f"result = first({given})\nif result is not None:\n    return result\n"
+    return f"if out is None:\n{indent_text(text, 4)}" if out else text
+
+
 def format_override(op, out: bool, namespace: dict[str, Any]) -> str:
     """Return the statements that ask operands whether they override the operation: see `_core.overriding`. Other
     arguments are asked where it has failed: the condition and the call become `late` in the namespace."""
@@ -196,6 +206,7 @@ def make_user_function(op, spaces: str, out: bool) -> Callable[..., Any]:
         given = [p.name for p in op.parameters if p.name in op.names]
         body = (
             format_preparation(op, namespace)
+            + format_first(op, namespace, out)
             + format_fast_path(op, namespace, out)
             + format_override(op, out, namespace)
         )

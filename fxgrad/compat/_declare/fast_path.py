@@ -98,6 +98,21 @@ else:
     node.code = frame.f_code
     node.lasti = frame.f_lasti
 """
+# The same where there are several results.
+RECORD_SEVERAL_TEXT = """\
+tensors = []
+for value in result:
+    tensor = allocate(Tensor)
+    tensor._fx_tape = BASE_TAPE
+    tensor._fx_value = value if type(value) is ndarray else give_memory(value)
+    tensor._fx_view_meta = tensor._fx_node = None
+    tensors.append(tensor)
+if rule is not None:
+    node = Node(op, rule, residuals, tuple(edges), rule.pull_plain, result)
+    for index, tensor in enumerate(tensors):
+        tensor._fx_node = op.edge_to(node, index)
+return {collect}
+"""
 # By the plan for such operands, under the key that `Operation.run_plan` makes.
 PLANNED_TEXT = """\
 {gate}
@@ -116,8 +131,6 @@ if plain:
         finally:
             reset_errors(silence)
 {record}
-{finish}
-        return tensor
 """
 # By the plan for such a view: see `view_plan`.
 VIEW_TEXT = """\
@@ -189,8 +202,8 @@ def format_fast_path(op, namespace: dict[str, Any], out: bool) -> str:
 
 
 def format_planned_path(op, namespace: dict[str, Any], unset: str) -> str:
-    """Return the statements that run a known plan of an operation with one result."""
-    if op.has_sequences or op.results is not None or not op.names:
+    """Return the statements that run a known plan of an operation."""
+    if op.has_sequences or (op.view and op.results is not None) or not op.names:
         return ""
     first, *rest = op.names
     statics = [p.name for p in op.parameters if p.name not in op.names]
@@ -210,20 +223,31 @@ def format_planned_path(op, namespace: dict[str, Any], unset: str) -> str:
         f"{name!r}, type({name}), {name} if type({name}) in EXACT else key_of({name})" for name in statics
     ]
     others = [f"if plain:\n{format_operand(name, 4, recording)}" for name in rest]
-    record, finish = indent_text(RECORD_TEXT.format(no_node="rule is None"), 8).rstrip(), ""
-    if op.view:
-        namespace["record_view"] = views.record_view
-        finish = f"        record_view(tensor, {first}, op, ({', '.join(op.names)},), {{{params}}})"
+    if op.results is not None:
+        namespace |= {"Results": op.results, "new_tuple": tuple.__new__}
+        record = RECORD_SEVERAL_TEXT.format(collect=format_results(op.results))
+    else:
+        record = RECORD_TEXT.format(no_node="rule is None")
+        if op.view:
+            namespace["record_view"] = views.record_view
+            record += f"record_view(tensor, {first}, op, ({', '.join(op.names)},), {{{params}}})\n"
+        record += "return tensor\n"
     text = PLANNED_TEXT.format(
         first,
         gate=format_gate(first, before=f"{PLAIN_CONTEXT}{unset} and ", recording=recording),
         first_key=KEY.format(first),
         others="\n".join(others),
         key=f"(*plan_key, {', '.join(parts)})" if parts else "plan_key",
-        record=record,
-        finish=finish,
+        record=indent_text(record, 8),
     )
     return text.replace("\n\n", "\n")
+
+
+def format_results(results: Any) -> str:
+    """Return the expression that collects the Tensors of several results as users get them."""
+    if results in (tuple, list):
+        return "Results(tensors)"
+    return "new_tuple(Results, tensors)" if hasattr(results, "_fields") else "Results(*tensors)"
 
 
 def format_path(

@@ -48,8 +48,8 @@ WRITABLE_VIEW = IN_MEMORY + (
     "{0}._fx_view_meta.base is not None and "
     "(context is not EVAL or {0}._fx_view_meta.base._fx_node is None) and "
 )
-# The same of an operand that may also be a number, or not given, with what it adds to the key, arrays and edges of all
-# operands: to tuples or lists.
+# The same of an operand that may also be a number, places that the library has found, or not given, with what it adds
+# to the key, arrays and edges of all operands: to tuples or lists.
 OPERAND_TEXT = """\
 {gate}
     if plain:
@@ -62,6 +62,11 @@ elif {0} is None:
 elif type({0}) in SCALARS:
     plain = True
     plan_key += (type({0}),)
+    arrays += ({0},)
+    edges += (None,)
+elif type({0}) is ndarray and {0}.dtype is PLACES:
+    plain = True
+    plan_key += ({0}.shape, {0}.dtype.num, True)
     arrays += ({0},)
     edges += (None,)
 """
@@ -103,6 +108,7 @@ GATE_NAMES: dict[str, Any] = {
     "EVAL": EVAL,
     "LEAF": LEAF,
     "NO_GRAD": NO_GRAD,
+    "PLACES": np.dtype(np.int64),
     "QUIET": QUIET,
     "SCALARS": SCALARS,
     "TENSOR_CLASSES": TENSOR_CLASSES,

@@ -151,7 +151,7 @@ class Operation(Declaration):
         """Compute on plain operands (see `gate`) by the plan for such. Return None if there is more to decide."""
         pattern, flat = self.arrange(operands) if self.has_sequences else ((), operands)
         found = read_operands(flat, self.differentiable)
-        if found is None:
+        if found is None or (self.view and not isinstance(operands[0], Tensor)):
             return None
         key, values, edges = found
         if pattern:

@@ -32,6 +32,8 @@ def make_primitive(declaration: Declaration, pattern: tuple) -> Composite:
     made.shares = made.shares or bool(declaration.view)
     if declaration.keeps_results:
         made.keep_results()
+    if all(pattern):
+        made.find_direct = declaration.direct
     if declaration.cotangent is not None:
         made.cotangent_rule = cotangent_for(declaration, pattern)
     return made

@@ -5,6 +5,7 @@ compiled for them, because that would be repeated for every index and shape.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ import numpy as np
 from ...extend import Aval, aval_of, is_differentiable, masked, ops
 from .._core.memory import is_array
 from .._core.strides import basic_view
-from .._core.tape import StatelessPullback
-from .composite import Composite, Plan
+from .._core.tape import StatelessPullback, no_copy
+from .composite import Composite, DirectPlan, Plan, needs_gradient
 
 
 class Rearrangement(Composite):
@@ -31,16 +32,29 @@ class Rearrangement(Composite):
         super().__init__(name, apply_arrangement, multiple, tangent)
 
     def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
+        return self.arrange_and_link(None, values, needed, params, snapshot)
+
+    def arrange_and_link(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
+        """Return the primitive's (result, pullback, residuals), as it is computed by `apply`, if that is given."""
         call, operands, given = self.arrangement(*values, **params)
-        primitive = call.primitive
         needed = (*needed, *(None,) * (len(operands) - len(needed)))
-        return primitive.vjp(call, operands, needed, given, snapshot)
+        return call.primitive.vjp(apply or call, operands, needed, given, snapshot)
 
     finish: Any = None  # applied to a result of the primitive
 
     def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
         """Return the plan for plain operands like these: that of its primitive, unless some of them are positions,
         which may be others next time, or the primitive has other operands."""
+        direct, general = self.direct_for(values, params), self.general_plan(values, next_edges, params)
+        link = partial(self.link, params=params) if needs_gradient(next_edges) else None
+        return general if direct is None else DirectPlan(direct, general, link)
+
+    def link(self, y, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> tuple[Any, Any, Any]:
+        """Return the result, which is known, with its pullback and the residuals."""
+        return self.arrange_and_link(lambda *operands, **given: y, values, next_edges, params, no_copy)
+
+    def general_plan(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Plan:
+        """Return the plan that serves wherever there is no direct way."""
         if len(values) == 1 or all([is_differentiable(aval_of(v).dtype) for v in values]):
             call, operands, given = self.arrangement(*values, **params)
             if len(operands) == len(values) and all([o is v for o, v in zip(operands, values)]):

@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import aval_of, kind_of
+from ...extend import aval_of, kind_of, source_info
 from .._core.dtypes import short_name
 from .._core.inplace import assign, ensure_modifiable
+from .._core.memory import VERSIONS
 from .._core.meta import is_meta
 from .._core.tensor import Tensor
+from .._declare.gate import writable_array
 from .._declare.signatures import DerivedSignature
 from .._declare.spaces import expose
 from ..errors import NotSupportedError, TensorError
 from . import variates
 from .creation import like_order
-from .generators import Generator, draw_tensor, ensure_mapped, lies_in_rows
+from .generators import Generator, draw_plainly, draw_tensor, ensure_mapped, lies_in_rows
 from .sampling import (
     DIGITS,
     bernoulli_of_noise,
@@ -37,6 +39,13 @@ GENERATOR = Parameter("generator", Parameter.KEYWORD_ONLY, default=None)
 
 def fill_with_samples(tensor: Tensor, name: str, generator, sample: Callable[..., Any]) -> Tensor:
     """Fill a Tensor with sample(generator, shape, dtype)."""
+    memory = writable_array(tensor)
+    if memory is not None and memory.flags.c_contiguous:
+        value = draw_plainly(sample, memory.shape, memory.dtype, generator)
+        if value is not None:
+            memory[...] = value
+            VERSIONS.record_change(memory, name, source_info.user_frame())
+            return tensor
     ensure_modifiable(tensor)
     ensure_mapped(tensor, name)
     if is_meta(tensor._fx_value):

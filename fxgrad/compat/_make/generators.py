@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import BatchTracer, PrimalTracer, levels
+from ...extend import CURRENT, EVAL, BatchTracer, PrimalTracer, levels
 from .._core.error_messages import captured_target_error
 from .._core.layout import inverse_order, layout_array, order_of
 from .._core.memory import is_array
+from .._core.modes import NO_GRAD, QUIET
+from .._core.overriding import ORDINARY_CLASSES
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
@@ -132,6 +134,7 @@ class Generator:
         return Generator(self.device).set_state(self.get_state())
 
 
+ORDINARY_CLASSES.add(Generator)
 # torch's bytes. Those between the names are of other ways to draw pairs, which are not used any more.
 STATE = np.dtype({
     "names": ["seed", "left", "is_seeded", "next", "key", "spare", "has_spare"],
@@ -148,7 +151,9 @@ def random_levels() -> list[Any]:
     Raises:
         TensorError: the function is mapped without `randomness`.
     """
-    different = []
+    different: list[Any] = []
+    if CURRENT.get().interpreter is EVAL.interpreter:
+        return different
     for level in levels():
         randomness = getattr(level, "randomness", "same")
         if randomness == "error":
@@ -225,6 +230,21 @@ def draw_tensor(
     return make_tensor(current_tape(), draw(sample, tuple(shape), generator, order, like, as_in_memory))
 
 
+def draw_plainly(
+    sample: Callable[..., np.ndarray], shape: tuple[int, ...], numpy: Any, generator: Generator | None
+) -> np.ndarray | None:
+    """Draw sample(generator, shape, dtype) on the CPU, outside all transforms, where nobody looks on; None where there
+    is more to decide."""
+    context = CURRENT.get()
+    if context is not EVAL and context is not NO_GRAD and context is not QUIET:
+        return None
+    source = default_generator if generator is None else choose_generator(generator)
+    if source.device.type != "cpu":
+        return None
+    with source._fx_lock:
+        return sample(source, shape, numpy)
+
+
 def batch_of(value: Any) -> tuple[Any, list[Any]]:
     """Return the array of which a value is an entry, and the levels that map its first axes; None if it is not
     known."""
@@ -273,6 +293,8 @@ def enter_batches(made: Tensor, like: Tensor, as_in_memory: bool = False) -> Ten
 
 def lies_in_rows(tensor: Tensor) -> bool:
     """Whether the entries of a Tensor, or of its batch, are contiguous in row-major order."""
+    if tensor._fx_view_meta is None and type(tensor._fx_value) is np.ndarray:
+        return tensor._fx_value.flags.c_contiguous
     known = batch_order(tensor, random_levels()) is not None
     array = batch_of(refresh(tensor)._fx_value)[0] if known else layout_array(tensor)
     return array.flags.c_contiguous

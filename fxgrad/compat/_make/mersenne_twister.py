@@ -1,4 +1,4 @@
-"""The generator MT19937; Python or NumPy generate its words, in blocks of 624.
+"""The generator MT19937; Python or NumPy generate its words, in runs of blocks of 624.
 
 Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
 generator", 1998; seeded by one word as in their revision of 2002.
@@ -76,9 +76,10 @@ class MersenneTwister:
 
     After the key of a seed, place 0 means that its block is still to be made.
 
-    A block is handed out piece by piece. The source of words always stands at the end of a block, and what is known of
-    the block is forgotten before the next one is asked for: an interruption at any moment leaves a state that agrees
-    with the words that follow.
+    A run of blocks is handed out piece by piece. The source of words always stands at the end of a run, and what is
+    known of the run is forgotten before the next one is asked for: an interruption at any moment leaves a state that
+    agrees with the words that follow. The first run after a seed or a state is one block, each further one is twice as
+    long, up to `READ_BLOCKS`.
     """
 
     def __init__(self) -> None:
@@ -87,7 +88,8 @@ class MersenneTwister:
 
     def restart(self, seed: int) -> None:
         """Start anew from the lower 32 bits of a seed."""
-        self.forget_block()
+        self.forget_run()
+        self.blocks = 1  # of the next run
         self.start: int | tuple[np.ndarray, int] | None = seed & 0xFFFFFFFF
 
     @property
@@ -98,25 +100,33 @@ class MersenneTwister:
         fresh = self.start is not None or self.is_fresh
         self.begin()
         self.is_fresh = fresh
-        if self.key is None:
-            self.key = self.source.read_key()
-        return self.key, 0 if fresh else self.place
+        if self.run is None:
+            if self.key is None:
+                self.key = self.source.read_key()
+            return self.key, 0 if fresh else BLOCK
+        before = (self.place - 1) // BLOCK * BLOCK
+        if self.key is None or self.before != before:
+            self.key, self.before = undo_tempering(self.run[before : before + BLOCK]), before
+        return self.key, self.place - before
 
     @state.setter
     def state(self, state: tuple[np.ndarray, int]) -> None:
         key, place = state
-        if place and self.key is not None and self.block is not None and np.array_equal(key, self.key):
-            self.place = place  # in the block at hand
+        if place and self.key is not None and self.run is not None and np.array_equal(key, self.key):
+            self.place = self.before + place  # in the run at hand
         else:
-            self.forget_block()
+            self.forget_run()
+            self.blocks = 1
             self.start = state
 
-    def forget_block(self) -> None:
-        """Mark the block as used up."""
-        self.start, self.place, self.is_fresh = None, BLOCK, False
-        self.block: Any = None  # its words
-        self.key: Any = None  # the state behind them, where it has been asked for
+    def forget_run(self) -> None:
+        """Mark the run as used up."""
+        self.start, self.place, self.end, self.is_fresh = None, 0, 0, False
+        self.run: Any = None  # its words, of which there are `end`
+        self.key: Any = None  # the state behind a block of them, where it has been asked for,
+        self.before = 0  # and the words before that block
         self.unit_floats: Any = None  # float32 numbers made of its words, where they have been asked for
+        self.normals: Any = None  # normal numbers made of these: see `variates.normals_at_hand`
 
     def begin(self, count: int = 0) -> None:
         """Start the source from the seed or state of this one, before it is asked for `count` words."""
@@ -137,38 +147,38 @@ class MersenneTwister:
             self.start, self.is_fresh = None, not place
             return
         self.source.restore(key, 0)
-        self.block = self.read_block()
-        self.start, self.key, self.place = None, key, place
+        self.keep_run(self.source.read(BLOCK), place)
+        self.start, self.key, self.before = None, key, 0
 
-    def read_block(self) -> np.ndarray:
-        """Read a block of words from the source."""
-        block = self.source.read(BLOCK)
-        block.flags.writeable = False
-        return block
+    def keep_run(self, run: np.ndarray, place: int) -> None:
+        """Keep a run of words, which stands at this place, to be handed out."""
+        run.flags.writeable = False
+        self.run, self.place, self.end = run, place, len(run)
 
     def words(self, count: int) -> np.ndarray:
         """The next words: uint32, not to be modified."""
         place = self.place
-        if place + count <= BLOCK:
-            if self.block is None:  # count is 0
+        if place + count <= self.end:
+            if self.run is None:  # count is 0
                 return np.empty(0, np.uint32)
             self.place = place + count
-            return self.block[place : place + count]
+            return self.run[place : place + count]
         self.begin(count)
         made = np.empty(count, np.uint32)
-        here = BLOCK - self.place
+        here = self.end - self.place
         if here:
-            made[: min(here, count)] = self.block[self.place : self.place + count]
+            made[: min(here, count)] = self.run[self.place : self.place + count]
         if here >= count:
             self.place += count
             return made
-        end = count - (count - here - 1) % BLOCK - 1  # the last block is kept
-        self.forget_block()
+        end = count - (count - here - 1) % BLOCK - 1  # the run from the last block on is kept
+        self.forget_run()
         if here < end:
             made[here:end] = self.source.read(end - here)
-        block = self.read_block()
-        made[end:] = block[: count - end]
-        self.block, self.place = block, count - end
+        run = self.source.read(BLOCK * self.blocks)
+        made[end:] = run[: count - end]
+        self.keep_run(run, count - end)
+        self.blocks = min(2 * self.blocks, costs.READ_BLOCKS)
         return made
 
     def long_words(self, count: int) -> np.ndarray:
@@ -182,12 +192,24 @@ class MersenneTwister:
     def floats(self, count: int) -> np.ndarray:
         """Multiples of 2⁻²⁴ in [0, 1), of one word each: float32."""
         place = self.place
-        if place + count <= BLOCK and self.block is not None:
-            if self.unit_floats is None:
-                self.unit_floats = to_unit_floats(self.block)
+        if place + count <= self.end and self.run is not None:
             self.place = place + count
-            return self.unit_floats[place : place + count].copy()
+            return self.run_floats()[place : place + count].copy()
         return to_unit_floats(self.words(count))
+
+    def run_floats(self) -> np.ndarray:
+        """The numbers of `floats` made of all words of the run at hand, not to be modified."""
+        if self.unit_floats is None:
+            self.unit_floats = to_unit_floats(self.run)
+        return self.unit_floats
+
+    def pass_words(self, count: int) -> int | None:
+        """Pass over words of the run at hand, and return the place of the first; None where there are fewer."""
+        place = self.place
+        if place + count > self.end or self.run is None:
+            return None
+        self.place = place + count
+        return place
 
     def doubles(self, count: int) -> np.ndarray:
         """Multiples of 2⁻⁵³ in [0, 1), of two words each: float64."""
@@ -197,6 +219,20 @@ class MersenneTwister:
         made += words[1::2]
         made *= 2.0**-53
         return made
+
+
+def undo_tempering(words: np.ndarray) -> np.ndarray:
+    """The key of a block, of whose entries its words are made by shifts that can be undone: that to the right by 18
+    and that to the left by 15 at once, those by 7 and 11, from their fixed digits on, by repetition."""
+    key = words ^ (words >> np.uint32(18))
+    key ^= (key << np.uint32(15)) & np.uint32(0xEFC60000)
+    made = key
+    for _ in range(4):
+        made = key ^ ((made << np.uint32(7)) & np.uint32(0x9D2C5680))
+    key = made
+    for _ in range(2):
+        made = key ^ (made >> np.uint32(11))
+    return made
 
 
 def to_unit_floats(words: np.ndarray) -> np.ndarray:

@@ -31,7 +31,8 @@ CORRECTIONS = tuple(
 
 
 class DoubleReader:
-    """Gives uniform numbers in [0, 1) of a generator one by one, which are made a block at a time.
+    """Gives uniform numbers in [0, 1) of a generator one by one, of which as many are made at once as a
+    block has.
 
     What has been made and not taken goes back at the end, `finish`.
     """
@@ -44,9 +45,8 @@ class DoubleReader:
         """Take the next number."""
         if not self.made:
             self._fx_twister.begin()
-            count = (
-                BLOCK - self._fx_twister.place
-            ) // 2 or BLOCK // 2  # all but perhaps the first are of one block
+            left = self._fx_twister.end - self._fx_twister.place
+            count = min(left, BLOCK) // 2 or BLOCK // 2  # all but perhaps the first are of one run
             self.made = self._fx_twister.doubles(count)[::-1].tolist()
         return self.made.pop()
 

@@ -10,19 +10,30 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import Tracer, aval_of, kind_of, ops
-from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
+from .._core.dtypes import default_numpy_dtype, dtype_limits, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
 from .._core.layout import contiguous_format, preserve_format
 from .._core.memory import is_array
 from .._core.tape import current_tape
-from .._core.tensor import Tensor, make_tensor, refresh
+from .._core.tensor import TENSOR_CLASSES, Tensor, make_tensor, refresh
 from .._declare.composite import zero_tangent_rule
 from .._declare.operation import operation
+from .._declare.plain import make_result
 from .._declare.spaces import expose
 from ..errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from . import rejection, variates
 from .creation import create_like, create_with_options, like_order, parse_size, size_error
-from .generators import Generator, batch_order, draw, draw_for_each, draw_tensor, lies_in_rows, random_levels
+from .devices import CPU, DEFAULT_DEVICE
+from .generators import (
+    Generator,
+    batch_order,
+    draw,
+    draw_for_each,
+    draw_plainly,
+    draw_tensor,
+    lies_in_rows,
+    random_levels,
+)
 from .options import OutOptions, SampleLikeOptions, SampleOptions
 
 FLOAT = np.dtype(float)
@@ -71,18 +82,17 @@ def integer_sampler(low: int, high: int) -> Callable[..., np.ndarray]:
         )
 
     def sample(rng: Generator, shape, numpy) -> np.ndarray:
-        first, end = low, high
-        if kind_of(numpy) == "c":
+        first, end, kind = low, high, kind_of(numpy)
+        if kind == "c":
             raise TensorError(
                 "check_random_bounds handles only integral, floating-point and boolean types",
                 hint=f"the dtype is {from_numpy_dtype(numpy)}",
             )
-        if numpy.name in DIGITS:
-            first, end = to_floating_range(low, high, numpy)
+        if kind in "biu":
+            check_bounds(low, high, *((0, 1) if kind == "b" else dtype_limits(numpy)), numpy)
         else:
-            limits = (0, 1) if kind_of(numpy) == "b" else (np.iinfo(numpy).min, np.iinfo(numpy).max)
-            check_bounds(low, high, *limits, numpy)
-        return variates.integers(rng, shape, first, end - first).astype(numpy)
+            first, end = to_floating_range(low, high, numpy)
+        return variates.integers(rng, shape, first, end - first).astype(numpy, copy=False)
 
     return sample
 
@@ -116,6 +126,10 @@ def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, 
     if "size" in options:
         size = (*size, options.pop("size"))
     shape = parse_size(size, name)
+    if not options and DEFAULT_DEVICE.get() is CPU:
+        value = draw_plainly(sample, shape, default, generator)
+        if value is not None:
+            return make_result(value, None, None, None)
     return create_with_options(
         lambda numpy: draw(lambda rng, s: sample(rng, s, numpy), shape, generator), name, default, **options
     )
@@ -124,6 +138,12 @@ def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, 
 def create_samples_like(sample: Callable[..., np.ndarray], name: str, input, options: Any) -> Tensor:
     """Make a Tensor of sample(generator, shape, dtype) in the shape, dtype, device and strides of another."""
     generator = options.pop("generator", None)
+    if not options and type(input) in TENSOR_CLASSES and input._fx_view_meta is None:
+        value = input._fx_value
+        if type(value) is np.ndarray and value.flags.c_contiguous:
+            value = draw_plainly(sample, value.shape, value.dtype, generator)
+            if value is not None:
+                return make_result(value, None, None, None)
     as_it_lies = options.get("memory_format") in (None, preserve_format)
     return create_like(
         input,

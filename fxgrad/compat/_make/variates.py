@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...extend import costs, kind_of
+from ...extend import costs, kind_of, native_function
 
 if TYPE_CHECKING:
     from .generators import Generator
+    from .mersenne_twister import MersenneTwister
 
 SMALL_RANGE = 1 << 28  # whole numbers of ranges below it are made of one word, others of two
+SINGLE = np.dtype(np.float32)
 SHORT = 16  # arrays of fewer normal numbers are made pair by pair, from 16 on eight pairs at once
 FEW_SWAPS = 256  # permutations up to this length are made swap by swap
 MANY_SWAPS = (1 << 32) // 20  # permutations of this length and above take two words a swap
@@ -106,6 +108,13 @@ def normal(
         part = np.dtype(f"f{numpy.itemsize // 2}")
         return normal(rng, (*shape, 2), part, mean, std * math.sqrt(0.5), in_rows).view(numpy)[..., 0]
     count = math.prod(shape)
+    if in_rows and numpy == SINGLE and SHORT <= count < costs.PAIRED_ENTRIES:
+        found = normals_at_hand(rng._fx_twister, count)
+        if found is not None:
+            if std != 1 or mean != 0:
+                found *= SINGLE.type(std)
+                found += SINGLE.type(mean)
+            return found.reshape(shape)
     if count < SHORT or not in_rows:
         made = normals_by_pairs(rng, count)
         if mean != 0 or std != 1:
@@ -139,13 +148,41 @@ def normal(
     return made.reshape(shape)
 
 
+def to_radius(units: np.ndarray) -> np.ndarray:
+    """The distances of pairs of normal numbers from 0, from uniform numbers."""
+    radius = 1 - units
+    np.log(radius, radius)
+    radius *= -2
+    return np.sqrt(radius, radius)
+
+
+def normals_at_hand(twister: MersenneTwister, count: int) -> np.ndarray | None:
+    """Normal numbers, sixteen or more, as `normal` makes them in single precision, from words of the run at hand;
+    None where these are too few. What a word gives together with the one eight places on is computed for all words of
+    the run at once, wherever sixteens begin."""
+    left = count % SHORT
+    place = twister.pass_words(count + SHORT if left else count)
+    if place is None:
+        return None
+    pairs = twister.normals
+    if pairs is None:
+        units = twister.run_floats()
+        radius, angle = to_radius(units[:-8]), units[8:] * SINGLE.type(2 * math.pi)
+        pairs = twister.normals = np.empty((2, len(radius)), SINGLE)
+        np.multiply(radius, np.cos(angle), pairs[0])
+        np.multiply(radius, np.sin(angle, angle), pairs[1])
+    step = pairs.strides[0]
+    whole = np.ndarray((count // SHORT, 2, 8), SINGLE, pairs, 4 * place, (4 * SHORT, step, 4)).reshape(-1)
+    if not left:
+        return whole
+    last = np.ndarray((2, 8), SINGLE, pairs, 4 * (place + count), (step, 4)).reshape(-1)
+    return np.concatenate((whole[: count - SHORT], last))
+
+
 def eight_pairs(units: np.ndarray) -> np.ndarray:
     """Normal numbers from as many uniform ones: of each sixteen, the first eight give radii and the others angles."""
     rows = units.reshape(-1, 2, 8)
-    radius = 1 - rows[:, 0]
-    np.log(radius, radius)
-    radius *= -2
-    np.sqrt(radius, radius)
+    radius = to_radius(rows[:, 0])
     angle = rows[:, 1] * units.dtype.type(2 * math.pi)
     made = np.empty_like(rows)
     np.multiply(radius, np.cos(angle), made[:, 0])
@@ -270,7 +307,9 @@ def permutation(rng: Generator, n: int) -> np.ndarray:
     drawn = make_in_pieces(n - 1, np.dtype(np.uint32 if n < MANY_SWAPS else np.uint64), words)
     drawn = drawn % np.arange(n, 1, -1, dtype=drawn.dtype)
     if n > FEW_SWAPS:
-        return swap_in_turn(np.append(drawn + np.arange(n - 1), n - 1))
+        places = np.append(drawn + np.arange(n - 1), n - 1)
+        swapped = native_function("permutation.swap_in_turn")(places.astype(np.int64, copy=False))
+        return swap_in_turn(places) if swapped is None else swapped
     order = list(range(n))
     for i, step in enumerate(drawn.tolist()):
         order[i], order[i + step] = order[i + step], order[i]

@@ -15,6 +15,7 @@ from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.operation import operation
 from .._declare.out import with_out
+from .._declare.plain import constant_array, make_result
 from .._declare.rearrangement import Reordering
 from .._declare.spaces import expose
 from .._make.creation import create_with_options
@@ -197,7 +198,17 @@ def repeated_places(counts, output_size: int | None) -> Any:
     return places
 
 
-@operation("input places", arguments=repeat_interleave_arguments, **COPY)
+def repeat_plainly(input, repeats=None, dim: int | None = None, *, output_size=None) -> Tensor | None:
+    """Do what `repeat_interleave` does on a plain Tensor, by a number; None where there is more to decide."""
+    value = constant_array(input)
+    if value is None or type(repeats) is not int or repeats < 0 or output_size is not None:
+        return None
+    if dim is not None and (type(dim) is not int or not -value.ndim <= dim < value.ndim):
+        return None
+    return make_result(value.repeat(repeats, dim), None, None, None)
+
+
+@operation("input places", arguments=repeat_interleave_arguments, first=repeat_plainly, **COPY)
 def repeat_interleave(input, places, dim: int) -> Any:
     """Every entry along a dimension (of the flattened Tensor, without one) repeated so many times; of counts alone,
     every place as often as its count says."""

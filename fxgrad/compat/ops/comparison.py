@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from .._core.dtypes import cast_number, from_numpy_dtype, short_name
 from .._core.error_messages import reword_error
 from .._core.tensor import Tensor, refresh, unwrap
 from .._declare.operation import operation
+from .._declare.plain import constant_array, make_result
 from .._declare.promotion import convert_value, promote_values
 from .._declare.spaces import expose
 from ..errors import TensorError
 from .declarers import add_aliases, binary, check_same_dtype, kind, refuse, unary
+from .direct import fill_masked, find_among, scatter_masked
 
 
 # -- order ------------------------------------------
@@ -73,7 +76,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return bool(concretize(unwrap(eq(input, other)), "equal").all())
 
 
-@operation("elements test_elements", spaces="function", numbers=True)
+@operation("elements test_elements", spaces="function", numbers=True, direct=find_among)
 def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Which elements are among others."""
     found = fnp.isin(elements, test_elements)
@@ -168,7 +171,7 @@ def where_method(self: Tensor, condition: Tensor, other) -> Tensor:
     return where_values(condition, self, other)
 
 
-@operation("input mask value", inplace=True, out=False, by_value=False)
+@operation("input mask value", inplace=True, out=False, by_value=False, direct=fill_masked)
 def masked_fill(input, mask, value) -> Any:
     """Replace entries by `value` where the mask is set."""
     ensure_mask("masked_fill", mask)
@@ -200,6 +203,8 @@ def masked_select_arguments(input, mask) -> Any:
     if kind(mask) != "b":
         raise TensorError("masked_select: expected BoolTensor for mask", hint="mask.bool()")
     known = concretize(unwrap(mask), "masked_select")
+    if known.shape == input.shape:
+        return (input, known.reshape(-1).nonzero()[0]), {"shape": known.shape}
     try:
         shape = np.broadcast_shapes(input.shape, known.shape)
     except ValueError as error:
@@ -207,13 +212,22 @@ def masked_select_arguments(input, mask) -> Any:
     return (input, np.flatnonzero(np.broadcast_to(known, shape))), {"shape": shape}
 
 
-@operation("input places", arguments=masked_select_arguments)
+def select_plainly(input, mask) -> Tensor | None:
+    """Do what `masked_select` does on plain Tensors of one shape; None where there is more to decide."""
+    value, known = constant_array(input), constant_array(mask)
+    if value is None or known is None or known.dtype != bool or known.shape != value.shape:
+        return None
+    return make_result(value.reshape(-1).take(known.reshape(-1).nonzero()[0]), None, None, None)
+
+
+@operation("input places", arguments=masked_select_arguments, first=select_plainly)
 def masked_select(input, places, shape: tuple[int, ...]) -> Any:
     """The elements where the mask, which must be known, is set, in a row."""
-    return ops.take_along(fnp.ravel(ops.broadcast_to(input, shape=shape)), places, 0)
+    whole = input if aval_of(input).shape == shape else ops.broadcast_to(input, shape=shape)
+    return ops.take_along(ops.reshape(whole, shape=(prod(shape),)), places, 0)
 
 
-@operation("input mask source", inplace=True, out=False)
+@operation("input mask source", inplace=True, out=False, direct=scatter_masked)
 def masked_scatter(input, mask, source) -> Any:
     """The elements of `source`, one after the other, where the mask is set."""
     ensure_mask("masked_scatter", mask)

@@ -14,6 +14,7 @@ from ..errors import TensorError
 from .arguments import dim_index, normalize_dim
 from .arithmetic import logaddexp_of_any
 from .declarers import add_aliases, kind
+from .direct import running_extreme
 from .reduction import declare_selection, sum_operand
 
 
@@ -72,7 +73,7 @@ def running_logaddexp(x, axis: int) -> Any:
     return x
 
 
-def declare_running_extreme(name: str, extreme, doc: str) -> Any:
+def declare_running_extreme(name: str, extreme, ufunc: np.ufunc, doc: str) -> Any:
     """Declare cummax or cummin: the extremes so far, and the places of the last elements that reached them."""
 
     def compute(input, dim: int) -> Any:
@@ -89,11 +90,15 @@ def declare_running_extreme(name: str, extreme, doc: str) -> Any:
         return ops.take_along(input, places, axis), places
 
     compute.__doc__ = doc
-    return declare_selection(name, kinds="biuf")(compute)
+    return declare_selection(name, kinds="biuf", direct=running_extreme(ufunc))(compute)
 
 
-cummax = declare_running_extreme("cummax", ops.cummax, "The greatest element up to each, and its place.")
-cummin = declare_running_extreme("cummin", ops.cummin, "The least element up to each, and its place.")
+cummax = declare_running_extreme(
+    "cummax", ops.cummax, np.maximum, "The greatest element up to each, and its place."
+)
+cummin = declare_running_extreme(
+    "cummin", ops.cummin, np.minimum, "The least element up to each, and its place."
+)
 
 
 @operation("input prepend append")

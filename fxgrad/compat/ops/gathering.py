@@ -5,7 +5,7 @@ Indexing by brackets, `x[...]`, is in `indexing`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -18,10 +18,13 @@ from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.operation import operation
 from .._declare.out import with_out
+from .._declare.plain import constant_array, make_result
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
 from ..errors import DimensionError, TensorError
 from .arguments import dim_index, normalize_dim, place_hint
+from .declarers import value_dtype
+from .direct import are_within
 from .joining import cat
 from .sparse_gradient import choose_sparsely
 from .viewing import broadcast_shapes, expand_values, reshape
@@ -30,13 +33,8 @@ from .viewing import broadcast_shapes, expand_values, reshape
 # -- entries at places ------------------------------------------
 def ensure_integers(operation: str, index) -> None:
     """Raise unless places are whole numbers."""
-    if kind_of(aval_of(index).dtype) not in "iu":
+    if kind_of(value_dtype(index)) not in "iu":
         raise TensorError(f"{operation}(): Expected dtype int32/int64 for index", hint="index.long()")
-
-
-def are_within(places: np.ndarray, n: int) -> bool:
-    """Whether places are in the range of n: read as unsigned, negative ones are large."""
-    return not places.size or places.view(f"u{places.dtype.itemsize}").max() < n
 
 
 def check_index(operation: str, index, shape: tuple[int, ...], dim: int, error: type = TensorError) -> None:
@@ -81,33 +79,13 @@ def scatter_index(index, input, dim: int) -> tuple[list[Any], tuple[Any, ...]]:
     return matched_indices(index, dim), (ops.ARRAY,) * input.ndim
 
 
-class Gathering(Rearrangement):
-    """The entries at places along the dimension `dim`, read by one function of machine code that looks at the places,
-    too, where arrays match and no gradient is wanted."""
-
-    def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
-        """Return the plan for plain operands like these."""
-        plan = super().plan_for(values, next_edges, params)
-        plain = not plan.wanted and all([type(v) is np.ndarray for v in values])
-        direct = native_function("matched.taker")(*values, params["dim"]) if plain else None
-        return plan if direct is None else GatheringPlan(plan, direct)
+def take_matched(values: Sequence[Any], params: dict) -> Any:
+    """Return the function of machine code that reads entries at places and looks at these, too, where arrays match."""
+    plain = all([type(v) is np.ndarray for v in values])
+    return native_function("matched.taker")(*values, params["dim"]) if plain else None
 
 
-class GatheringPlan:
-    """The Plan of a Gathering."""
-
-    __slots__ = ("direct", "general")
-
-    def __init__(self, general: Any, direct: Callable[..., Any]):
-        self.general, self.direct = general, direct
-
-    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
-        """Return (result, None, no residuals)."""
-        y = self.direct(*values)
-        return self.general.run(values, next_edges) if y is None else (y, None, ())
-
-
-@operation("input index", spaces="", name="gather", composite=Gathering)
+@operation("input index", spaces="", name="gather", composite=Rearrangement, direct=take_matched)
 def gather_values(input, index, dim: int) -> Any:
     """Take the entries at places along a dimension."""
     dim = normalize_dim(dim, input.ndim)
@@ -184,7 +162,18 @@ def take_values(input, index) -> Any:
     return ops.getitem, (input, index), {"index": (ops.ARRAY,)}
 
 
-@expose("function method")
+def take_plainly(input: Tensor, index: Tensor, *, out=None) -> Tensor | None:
+    """Do what `take` does on plain Tensors; None where there is more to decide."""
+    value, places = constant_array(input), constant_array(index)
+    if out is not None or value is None or places is None or places.dtype.kind not in "iu":
+        return None
+    try:
+        return make_result(value.take(places), None, None, None)
+    except IndexError:
+        return None
+
+
+@expose("function method", direct=take_plainly)
 @with_out
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The entries at places in the flattened Tensor."""
@@ -195,13 +184,16 @@ def take(input: Tensor, index: Tensor) -> Tensor:
             f"take(): Expected a long tensor for index, but got {short_name(index.dtype)}",
             hint="index.long()",
         )
-    if type(value) is np.ndarray and value.size and (value.min() < -size or value.max() >= size):
-        bad = value.min() if value.min() < -size else value.max()
+    least, greatest = 0, -1
+    if type(value) is np.ndarray and value.size:
+        least, greatest = np.minimum.reduce(value, axis=None), np.maximum.reduce(value, axis=None)
+    if least < -size or greatest >= size:
+        bad = least if least < -size else greatest
         raise DimensionError(
             f"out of range: tried to access index {bad} on a tensor of {size} elements.",
             hint=place_hint(size),
         )
-    return take_values(reshape(input, (size,)), index)
+    return take_values(input if len(input.shape) == 1 else reshape(input, (size,)), index)
 
 
 @expose("function method")

@@ -13,7 +13,6 @@ from .._core.dtypes import cast_number
 from .._core.inplace import to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
-from .._declare.composite import Composite, prefer
 from .._declare.entry import take_number
 from .._declare.operation import operation
 from .._declare.out import with_out
@@ -24,6 +23,7 @@ from .._make.devices import device_of, move_array
 from ..errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
 from .arguments import as_sizes, dim_index, infer_shape, normalize_dim, shape_hint
 from .declarers import check_same_dtype, kind, number_like, value_dtype
+from .direct import add_slices, fill_slices, write_slices
 from .gathering import check_index, check_index_fits, ensure_integers, scatter_index
 from .indexing import index_put
 from .slicing import as_strided, diagonal, select, slice_values
@@ -38,30 +38,25 @@ COMBINING = {"sum": "add", "prod": "multiply", "mean": "mean", "amax": "maximum"
 WRITING = {None: "", "add": "add", "multiply": "multiply"}
 
 
-class Scattering(Composite):
-    """An operation on (input, index, src) that combines entries at places. One function of machine code looks at the
-    places, too, where arrays match; everything else, and what it refuses, takes the general way."""
-
-    def forward(self, values: Sequence[Any], params: dict) -> Callable[..., list[Any]]:
-        """See `Composite`."""
-        general = super().forward(values, params)
-        combination = self.combination(**params)
-        plain = combination is not None and len(values) == 3 and all([type(v) is np.ndarray for v in values])
-        direct = native_function("matched.combiner")(combination, *values, params["dim"]) if plain else None
-        return prefer(direct, general)
-
-    @staticmethod
-    def combination(dim: int, reduce: Any = "sum", include_self: bool = True, alpha: Any = 1) -> str | None:
-        """Return the combination that these parameters say; None where there is more to do."""
-        return COMBINING.get(reduce) if include_self is True and type(alpha) is int and alpha == 1 else None
+def combine_matched(values: Sequence[Any], params: dict, names: dict[Any, str] = COMBINING) -> Any:
+    """Return the function of machine code that combines entries at places and looks at these, too, where arrays
+    match."""
+    alpha, name = params.get("alpha", 1), names.get(params.get("reduce", next(iter(names))))
+    usual = (
+        name is not None and params.get("include_self", True) is True and type(alpha) is int and alpha == 1
+    )
+    plain = usual and all([type(v) is np.ndarray for v in values])
+    return native_function("matched.combiner")(name, *values, params["dim"]) if plain else None
 
 
-class Writing(Scattering):
-    """A Scattering that writes entries, unless it is to combine them."""
+def write_matched(values: Sequence[Any], params: dict) -> Any:
+    """Return the function that writes entries at places, unless it is to combine them."""
+    return combine_matched(values, params, WRITING)
 
-    @staticmethod
-    def combination(dim: int, reduce: Any = None) -> str | None:
-        return WRITING.get(reduce)
+
+def first_of(*directs: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the direct way that is the first one there is for some operands."""
+    return lambda values, params: next(filter(None, (direct(values, params) for direct in directs)), None)
 
 
 def locate_entries(operation: str, input, dim: int, index, src) -> tuple[Any, list[Any], tuple, Any]:
@@ -126,7 +121,7 @@ def scatter_arguments(input, dim: int, index, src=None, *, value=None, reduce=No
     return (input, index, src), {"dim": dim, "reduce": reduce}
 
 
-@operation("input index src", inplace=True, arguments=scatter_arguments, composite=Writing)
+@operation("input index src", inplace=True, arguments=scatter_arguments, direct=write_matched)
 def scatter(input, index, src, dim: int, reduce) -> Any:
     """The Tensor with entries of `src`, or one value, written at places along a dimension, entries along the others
     matched. Where places are repeated one of the entries is there afterwards, and has the gradient.
@@ -143,7 +138,7 @@ def scatter(input, index, src, dim: int, reduce) -> Any:
     return combine_entries("scatter", COMBINATIONS[reduce], input, dim, index, src)
 
 
-@operation("input index src", inplace=True, composite=Scattering)
+@operation("input index src", inplace=True, direct=combine_matched)
 def scatter_add(input, dim: int, index, src) -> Any:
     """The Tensor with the entries of `src` added at places along a dimension."""
     check_source_dtype("scatter", input, src)
@@ -198,7 +193,7 @@ def reduce_entries(input, dim: int, index, src, reduce: str, include_self: bool)
     return ops.reshape(y, shape=tuple(input.shape))
 
 
-@operation("input index src", inplace=True, composite=Scattering)
+@operation("input index src", inplace=True, direct=combine_matched)
 def scatter_reduce(input, dim: int, index, src, reduce: str, *, include_self: bool = True) -> Any:
     """Entries at places along a dimension reduced to one number with those of `src`.
 
@@ -265,7 +260,7 @@ def combine_slices(operation: str, combine, input, d: int, index, places, source
     return combine_entries(operation, combine, input, d, places, source)
 
 
-@operation("input index source", inplace=True, composite=Scattering)
+@operation("input index source", inplace=True, direct=first_of(combine_matched, add_slices))
 def index_add(input, dim: int, index, source, *, alpha=1) -> Any:
     """The Tensor with slices added at places along a dimension, `alpha` times."""
     d, places, source = expand_index("index_add", input, dim, index, source)
@@ -274,14 +269,14 @@ def index_add(input, dim: int, index, source, *, alpha=1) -> Any:
     return combine_slices("index_add", add_to_entries, input, d, index, places, source)
 
 
-@operation("input index source", inplace=True, composite=Writing)
+@operation("input index source", inplace=True, direct=first_of(write_matched, write_slices))
 def index_copy(input, dim: int, index, source) -> Any:
     """The Tensor with slices written at places along a dimension."""
     d, places, source = expand_index("index_copy", input, dim, index, source)
     return combine_slices("index_copy", write_entries, input, d, index, places, source)
 
 
-@operation("input index value", inplace=True, out=False)
+@operation("input index value", inplace=True, out=False, direct=fill_slices)
 def index_fill(input, dim: int, index, value) -> Any:
     """The Tensor with one value written into slices at places along a dimension, counted from its end if negative."""
     d, index, _ = expand_index("index_fill", input, dim, index, None)
@@ -297,7 +292,7 @@ def index_fill(input, dim: int, index, value) -> Any:
     )
 
 
-@operation("input index source", inplace=True, composite=Scattering)
+@operation("input index source", inplace=True, direct=combine_matched)
 def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: bool = True) -> Any:
     """Reduce slices at places along a dimension with those of `source`, by "prod", "mean", "amax" or "amin"."""
     if reduce not in REDUCTIONS[1:]:

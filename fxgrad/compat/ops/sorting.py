@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from ... import numpy as fnp
 from ...extend import SCALARS, aval_of, concretize, native_function, ops
 from .._core.device_level import run_on_host
 from .._core.tensor import Tensor
-from .._declare.composite import Composite, prefer
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.promotion import convert_value
@@ -19,6 +18,7 @@ from .._declare.spaces import expose
 from ..errors import TensorError
 from .arguments import normalize_dim, normalize_dims
 from .declarers import kind, value_dtype
+from .direct import find_median, find_medians
 from .entries import by_entries
 from .reduction import declare_selection, ensure_elements, take_with_indices
 
@@ -78,20 +78,14 @@ def argsort(input, dim: int = -1, descending: bool = False, stable: bool = False
     return ops.reshape(sort_order(x, axis, descending), shape=aval_of(input).shape)
 
 
-class Ranking(Composite):
-    """The greatest or least entries in order, which one function of machine code finds in rows where they are few."""
-
-    def forward(self, values: Sequence[Any], params: dict) -> Callable[..., list[Any]]:
-        """See `Composite`."""
-        general, (x,) = super().forward(values, params), values
-        k, dim = params["k"], params["dim"]
-        in_rows = type(x) is np.ndarray and x.ndim > 0 and dim in (-1, x.ndim - 1) and type(k) is int
-        return prefer(
-            native_function("ranking.ranker")(x, k, not params["largest"]) if in_rows else None, general
-        )
+def rank_few(values: Sequence[Any], params: dict) -> Any:
+    """Return the function of machine code that finds the greatest or least entries of rows where they are few."""
+    (x,), k, dim = values, params["k"], params["dim"]
+    in_rows = type(x) is np.ndarray and x.ndim > 0 and dim in (-1, x.ndim - 1) and type(k) is int
+    return native_function("ranking.ranker")(x, k, not params["largest"]) if in_rows else None
 
 
-@declare_selection("topk", composite=Ranking)
+@declare_selection("topk", direct=rank_few)
 def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The k greatest (or least) elements in order, and their places."""
     x, axis = row_and_axis(input, dim)
@@ -158,8 +152,9 @@ def declare_median(name: str, skip_nan: bool, words: str) -> None:
             ops.stop_gradient(value), ops.reduce_sum(ops.where(ties, x, 0), axes=(0,)) / count
         )
 
-    along = declare_selection(name, spaces="", kinds="biuf", node=f"{name.title()}Backward1")(median_along)
-    whole = operation("input", name=name, spaces="", kinds="biuf")(median_of_all)
+    node = f"{name.title()}Backward1"
+    along = declare_selection(name, spaces="", kinds="biuf", node=node, direct=find_medians)(median_along)
+    whole = operation("input", name=name, spaces="", kinds="biuf", direct=find_median)(median_of_all)
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out=None) -> Any:
         return whole(input, out=out) if dim is None else along(input, dim, keepdim, out=out)

@@ -8,6 +8,7 @@ FUNCTIONS = {
     "lstm": "run_forward run_back",
     "matched": "combiner taker",
     "outer": "multiply_outer",
+    "permutation": "swap_in_turn",
     "pool": "window_places pick deposit",
     "scatter": "combine_rows multiply_others take_rows",
     "ranking": "ranker",

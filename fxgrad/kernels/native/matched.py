@@ -149,7 +149,7 @@ def combiner(
     return combine
 
 
-def taker(x: np.ndarray, places: np.ndarray, axis: int) -> Callable[..., np.ndarray | None] | None:
+def taker(x: np.ndarray, places: np.ndarray, axis: int) -> Callable[..., list[np.ndarray] | None] | None:
     """Return the function of arrays like these that gives the entries of x at places; it gives None where NumPy is to
     do it, and so does this one."""
     word = WORDS.get(x.itemsize)
@@ -161,9 +161,9 @@ def taker(x: np.ndarray, places: np.ndarray, axis: int) -> Callable[..., np.ndar
     if found is None:
         return None
 
-    def take(x: np.ndarray, places: np.ndarray) -> np.ndarray | None:
+    def take(x: np.ndarray, places: np.ndarray) -> list[np.ndarray] | None:
         y = allocate(places.shape, x.dtype)
-        return y if are_rows(x, places) and found.run(places, x, y) else None
+        return [y] if are_rows(x, places) and found.run(places, x, y) else None
 
     return take
 

@@ -72,6 +72,7 @@ PROGRAMS = {
     "matmul of vectors": differentiate(lambda a, v: a @ v + v @ a.T, (1001, 999), (999,)),
     "matmul, recurrent": train(lambda x: recur(x, torch.nn.GRU, 70, 150), (3, 300, 70)),
     "outer": lambda: [fnp.einsum("bi,bj->bij", numbers(9, 33), numbers(9, 70))],
+    "permutation": lambda: [torch.randperm(3001, generator=torch.Generator()).numpy()],
     "pool": train(lambda x: F.max_pool2d(x, 3, 2), (5, 7, 20, 20)),
     "ranking": lambda: [part.numpy() for part in torch.tensor(numbers(40, 501)).topk(5)],
     "rows": differentiate(lambda x: nn.softmax(x, axis=-1) * x, (301, 137)),

@@ -21,12 +21,12 @@ def counted_classes(target, ignore_index: int) -> tuple[Any, Any]:
 
 def make_kernel(xp) -> Any:
     def mean_class_loss(x, target, *, ignore_index: int) -> Any:
-        counted = target != ignore_index
+        counted, rows = target != ignore_index, xp.arange(len(target))
         count = xp.count_nonzero(counted)
         if count == len(target):
-            scores = x[xp.arange(len(target)), target]
+            scores = x[rows, target]
         else:
-            scores = xp.where(counted, x[xp.arange(len(target)), xp.where(counted, target, 0)], 0)
+            scores = xp.where(counted, x[rows, xp.where(counted, target, 0)], 0)
         total = np.add.reduce(scores) if xp is np else xp.sum(scores)
         return -total / xp.asarray(count, dtype=x.dtype)
 

@@ -15,6 +15,7 @@ from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ...errors import ArgumentValueError, DimensionError, TensorError
 from ..arguments import shape_hint
+from ..direct import are_within
 from .class_scores import mean_class_loss
 from .linear import linear
 from .loss import legacy_reduction, loss, reduce_losses
@@ -100,8 +101,19 @@ def weighted_class_loss(input, target, weight, ignore_index: int, reduction: str
     )
 
 
+def have_classes(scores: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether rows of scores, which are added up in their own precision, have a class each."""
+    if scores.ndim != 2 or classes.shape != scores.shape[:1] or scores.dtype.itemsize == 2:
+        return False
+    return classes.dtype in CLASSES and are_within(classes, scores.shape[1])
+
+
 def class_loss(input, target, weight, ignore_index: int, reduction: str, smoothing: float) -> Any:
     """Compute the loss of log-probabilities and classes, which are checked."""
+    if weight is None and not smoothing and reduction == "mean":
+        scores, classes = refresh(input)._fx_value, refresh(target)._fx_value
+        if type(scores) is type(classes) is np.ndarray and have_classes(scores, classes):
+            return mean_class_loss(input, target, ignore_index)
     shape = input.shape
     check_shapes(input, target)
     check_classes(refresh(target)._fx_value, shape[1 if len(shape) > 1 else 0], ignore_index)
@@ -178,8 +190,9 @@ def cross_entropy(
             hint=f"label_smoothing={max(0.0, min(label_smoothing / 100, 1.0)):g}",
         )
     reduction = legacy_reduction(size_average, reduce, reduction)
-    scores = log_softmax(input, 0 if input.ndim == 1 else 1)
-    if tuple(target.shape) == tuple(input.shape) and target.dtype.is_floating_point:
+    shape = input.shape
+    scores = log_softmax(input, 0 if len(shape) == 1 else 1)
+    if target.shape == shape and target.dtype.is_floating_point:
         return probability_loss(scores, target, weight, reduction, label_smoothing)
     return class_loss(scores, target, weight, ignore_index, reduction, label_smoothing)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from math import prod
@@ -10,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import aval_of, kind_of, ops
+from ....extend import aval_of, costs, kind_of, ops
 from ..._core.dtypes import short_name
 from ..._declare.spaces import expose
 from ...errors import ArgumentValueError, NotSupportedError, TensorError
 from ..arguments import as_sizes
 from ..arithmetic import whole_quotient
 from ..declarers import expose_with
+from ..direct import window_maxima
 from .spatial import image_error, per_dimension, spatial_operations
 
 
@@ -203,9 +205,26 @@ def adaptive_avg_pool(rank: int, input, output_size) -> Any:
 
 
 # -- maxima ------------------------------------------
+WINDOWS = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+
+
 def maxima_options(rank: int) -> dict[str, Any]:
     """The tangents of maxima are those of the maximal entries."""
     return {"tangent": lambda ys, primals, tangents, params: (ops.pick(tangents[0], ys[1], rank=rank), None)}
+
+
+def find_few_maxima(rank: int, values: Sequence[Any], params: dict) -> Any:
+    """Return the function that finds the maxima of few windows without padding."""
+    (x,), called = values, f"max_pool{rank}d"
+    if not rank < x.ndim < rank + 3 or x.dtype not in (np.float32, np.float64) or not x.size:
+        return None
+    windows = Windows(called, x.shape[-rank:], *[params[key] for key in WINDOWS])
+    axes = [*zip(windows.sizes, windows.counts, windows.steps, windows.dilations)]
+    entries = prod(x.shape[:-rank]) * prod(windows.sizes) * prod(windows.counts)
+    if entries >= costs.INDEXED_ENTRIES or any([n > 0 for pad in windows.params["pads"] for n in pad]):
+        return None
+    tables = [np.arange(size)[:, None] * gap + np.arange(count) * step for size, count, step, gap in axes]
+    return window_maxima(x, flat_positions(windows.shape, tables), windows.counts)
 
 
 def take_maxima(x, windows: Windows) -> list[Any]:
@@ -214,7 +233,12 @@ def take_maxima(x, windows: Windows) -> list[Any]:
     return [ops.pick(x, indices, rank=len(windows.sizes)), indices]
 
 
-@spatial_operations("max_pool{}d_with_indices", spaces="nn.functional", results=tuple, each=maxima_options)
+@spatial_operations(
+    "max_pool{}d_with_indices",
+    spaces="nn.functional",
+    results=tuple,
+    each=lambda rank: {**maxima_options(rank), "direct": partial(find_few_maxima, rank)},
+)
 def max_pool_with_indices(
     rank: int,
     input,
