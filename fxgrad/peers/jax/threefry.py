@@ -194,9 +194,20 @@ def fraction(random_bits: Any, dtype: Any) -> Any:
     return lax.bitcast_convert_type(filled, dtype) - dtype.type(1)
 
 
+def fractions(words: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return numbers that are uniform from 0 to below 1."""
+    width = 8 if finfo(dtype).nmant < 8 else dtype.itemsize * 8
+    return fraction(bits(words, shape, width), dtype)
+
+
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:
     """Return the words of the keys that a key is split into."""
     return fnp.stack(enciphered_numbers(words, shape), axis=-1)
+
+
+def keys_of(words: Any, num: int) -> list[Any]:
+    """Return the words of so many keys."""
+    return list(split_words(words, (num,)))
 
 
 def fold_words(words: Any, data: Any) -> Any:
