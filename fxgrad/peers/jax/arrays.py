@@ -25,7 +25,7 @@ from ...core.interpreter import Tracer
 from ...core.surface import SurfaceObject, is_object
 from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
-from .devices import CPU, Shard, SingleDeviceSharding
+from .devices import OnDevice, Sharding, as_sharding
 from .dtypes import NARROW, SINGLE, ScalarKind, cast, dtype_of, fit_integer, narrow, with_common_dtype
 
 VALUES = (np.generic, Tracer)
@@ -67,10 +67,10 @@ class ArrayKind(type):
         raise TypeError("jax.Array is for isinstance and annotations; jnp.array makes arrays")
 
 
-class Array(SurfaceObject, metaclass=ArrayKind):
+class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     """An array, or a traced value: what `jax.numpy` takes and returns."""
 
-    __slots__ = ("__weakref__", "_fx_value")
+    __slots__ = ("__weakref__", "_fx_sharding", "_fx_value")
     __array_priority__ = 100  # NumPy's arrays leave operators to this one
 
     # -- as a surface object ---------------------------------------------------------------------------------------
@@ -113,11 +113,6 @@ class Array(SurfaceObject, metaclass=ArrayKind):
     itemsize = property(lambda self: self.dtype.itemsize, doc="The bytes of an entry.")
     nbytes = property(lambda self: self.size * self.itemsize, doc="The bytes of all entries.")
     at = property(lambda self: At(self), doc="Updated copies: `x.at[index].set(values)`.")
-    device = property(lambda self: CPU, doc="The device on which it is.")
-    sharding = property(lambda self: SingleDeviceSharding(CPU), doc="How it lies on devices.")
-    is_fully_addressable = is_fully_replicated = committed = property(
-        lambda self: True, doc="As it is on one device."
-    )
     vma = property(lambda self: frozenset(), doc="The axes of meshes along which it differs: none.")
 
     @property
@@ -127,32 +122,13 @@ class Array(SurfaceObject, metaclass=ArrayKind):
 
         return find_top_trace([self])
 
-    def devices(self) -> set[Any]:
-        """Return the devices on which it is."""
-        return {CPU}
+    def on_device_size_in_bytes(self) -> int:
+        """Return the bytes of all entries."""
+        return self.nbytes
 
-    addressable_shards = global_shards = property(
-        lambda self: [Shard(CPU, (slice(None),) * self.ndim, 0, self)], doc="The parts on the devices: one."
-    )
-
-    def addressable_data(self, index: int) -> Array:
-        """Return the part on a device."""
-        return self.addressable_shards[index].data
-
-    def block_until_ready(self) -> Array:
-        """Return the array: it has been computed."""
-        return self
-
-    def copy_to_host_async(self) -> None:
-        """Do nothing: it is in the host's memory."""
-
-    def is_deleted(self) -> bool:
-        """Whether its memory was given back: never."""
-        return False
-
-    def is_ready(self) -> bool:
-        """Whether it has been computed: always."""
-        return True
+    def unsafe_buffer_pointer(self) -> int:
+        """Return the address of the first entry."""
+        return np.asarray(self).ctypes.data
 
     # -- as a Python object ----------------------------------------------------------------------------------------
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -394,6 +370,10 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                     kwargs = {key: value_of(v) for key, v in kwargs.items() if key != "out_sharding"}
                     if type(kwargs.get("axis")) in (list, range):
                         kwargs["axis"] = tuple(kwargs["axis"])
+                    place = as_sharding(kwargs.get("device"))
+                    if isinstance(place, Sharding):
+                        del kwargs["device"]
+                        return array_of(function(*values, **kwargs)).placed(place)
                 y = function(*values, **kwargs)
             if type(y) is ndarray and y.dtype is SINGLE:  # as `array_of`, without its call
                 array = NEW(Array)

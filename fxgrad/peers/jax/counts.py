@@ -1,5 +1,5 @@
-"""Poisson and binomial numbers as JAX draws them: few events by their waiting times, many by rejection. Entries that one
-way draws are given harmless parameters in the other."""
+"""Poisson and binomial numbers as JAX draws them: few events by their waiting times, many by rejection. Entries that
+one way draws are given harmless parameters in the other."""
 
 from __future__ import annotations
 

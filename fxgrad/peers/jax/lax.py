@@ -18,7 +18,7 @@ from ...lax import (
     RoundingMethod,
     ScatterDimensionNumbers,
 )
-from .arrays import array_of, convert, lift, value_of
+from .arrays import convert, lift, value_of
 from .dtypes import canonicalize_dtype
 from .primitives import SHOWN_BY_LAX
 from .programs import lift_program, map_leaves
@@ -81,8 +81,8 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
 
 
 def shape_as_value(shape: Any) -> Any:
-    """Return a shape as an array of integers."""
-    return array_of(np.array(shape, canonicalize_dtype(int)).reshape(-1))
+    """Return a shape as NumPy's array of integers."""
+    return np.array(shape, canonicalize_dtype(int)).reshape(-1)
 
 
 def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
@@ -101,7 +101,7 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None, **
         raise StructureError(
             f"platform_dependent: functions for {sorted(per_platform)}, none for the CPU", hint="default="
         )
-    return function(*args)
+    return function(*map_leaves(args))
 
 
 # -- transforms of Fourier -------------------------------------------------------------------------------------------

@@ -154,8 +154,7 @@ empty = lift(fnp.zeros)  # as there
 
 __all__ = [
     *SCALAR_TYPES, *CONSTANTS, *KINDS, "array", "asarray", "astype", "convolve", "copy", "correlate", "einsum",
-    "empty", "empty_like", "finfo", "frombuffer", "fromfile", "fromstring", "full_like", "iinfo", "issubdtype", "linspace",
-    "load", "ndarray",
-    "object_", "ones_like", "repeat", "result_type", "save", "savez", "take",
+    "empty", "empty_like", "finfo", "frombuffer", "fromfile", "fromstring", "full_like", "iinfo", "issubdtype",
+    "linspace", "load", "ndarray", "object_", "ones_like", "repeat", "result_type", "save", "savez", "take",
     "unravel_index", "zeros_like",
 ]  # fmt: skip

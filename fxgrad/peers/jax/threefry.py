@@ -21,7 +21,7 @@ from ...core.errors import DTypeError, ShapeError
 from ...core.surface import SurfaceObject
 from ...transforms.jit import jit
 from .arrays import INSTANCES, Array, array_of, value_of
-from .devices import CPU, SingleDeviceSharding
+from .devices import OnDevice
 from .dtypes import finfo, is_wide, prng_key
 
 WORD = np.dtype(np.uint32)
@@ -62,12 +62,11 @@ class KeyType:
 KEY_TYPE = KeyType()
 
 
-class KeyArray(SurfaceObject):
+class KeyArray(OnDevice, SurfaceObject):
     """An array of typed keys, as `jax.random.key` makes them: for transforms their words."""
 
-    __slots__ = ("__weakref__", "_fx_value")
-    dtype, weak_type, device = KEY_TYPE, False, CPU
-    sharding = SingleDeviceSharding()
+    __slots__ = ("__weakref__", "_fx_sharding", "_fx_value")
+    dtype, weak_type = KEY_TYPE, False
 
     def __fxgrad_value__(self) -> Any:
         return self._fx_value
@@ -95,14 +94,6 @@ class KeyArray(SurfaceObject):
         """Return the keys in another shape."""
         shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         return KeyArray.__fxgrad_object__(self._fx_value.reshape((*shape, 2)))
-
-    def devices(self) -> set[Any]:
-        """Return the devices on which they are."""
-        return {CPU}
-
-    def block_until_ready(self) -> KeyArray:
-        """Return the keys: they have been computed."""
-        return self
 
     def __eq__(self, other: object) -> Any:
         return (
