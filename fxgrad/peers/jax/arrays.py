@@ -21,12 +21,13 @@ from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ...core.errors import DTypeError, ImmutableError
 from ...core.fp_errors import ERROR_STATE, IGNORE
-from ...core.interpreter import Tracer
+from ...core.interpreter import CURRENT, Tracer
 from ...core.surface import SurfaceObject, is_object
 from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
 from .devices import OnDevice, Sharding, as_sharding
 from .dtypes import NARROW, SINGLE, ScalarKind, cast, dtype_of, fit_integer, narrow, with_common_dtype
+from .indices import is_within
 
 VALUES = (np.generic, Tracer)
 SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
@@ -358,8 +359,18 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
     def lifted(*args: Any, **kwargs: Any) -> Any:
         token = SET_STATE(IGNORE)
         try:
-            if len(args) == 1 and type(args[0]) is Array and not kwargs:  # mostly, and quicker
+            count = 0 if kwargs else len(args)
+            if (
+                count == 1 and type(args[0]) is Array
+            ):  # mostly, and quicker; so are two of one dtype, and `where`
                 y = function(args[0]._fx_value)
+            elif (
+                count == 2 + first
+                and type(args[0]) is type(args[-2]) is type(args[-1]) is Array
+                and type(a := args[-2]._fx_value) is type(b := args[-1]._fx_value) is ndarray
+                and a.dtype is b.dtype
+            ):
+                y = function(args[0]._fx_value, a, b) if first else function(a, b)
             else:
                 values: Any = [a._fx_value if type(a) is Array else see(a) for a in args]
                 if promotes and len(values) > first:
@@ -383,7 +394,37 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             RESET_STATE(token)
 
-    return lifted
+    kernel = getattr(getattr(function, "primitive", None), "kernel", None)
+    return shorten(lifted, kernel) if isinstance(kernel, np.ufunc) and kernel.nin == 1 else lifted
+
+
+def shorten(lifted: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
+    """Return a function of one array that calls the ufunc itself for arrays of the most frequent dtype."""
+    current = CURRENT.get
+
+    @wraps(lifted)
+    def function(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if (
+            args
+            or kwargs
+            or type(x) is not Array
+            or type(value := x._fx_value) is not ndarray
+            or value.dtype is not SINGLE
+            or current().observer
+        ):
+            return lifted(x, *args, **kwargs)
+        token = SET_STATE(IGNORE)
+        try:
+            y = ufunc(value)
+        finally:
+            RESET_STATE(token)
+        if type(y) is ndarray and y.dtype is SINGLE:
+            array = NEW(Array)
+            array._fx_value = y
+            return array
+        return array_of(y)
+
+    return function
 
 
 # -- operators and methods -------------------------------------------------------------------------------------------
@@ -405,14 +446,18 @@ def make_operator(function: Callable[[Any, Any], Any], reflected: bool = False) 
     """Make the method of an operator of two operands."""
 
     def method(self: Array, other: Any) -> Any:
-        a, b = self._fx_value, other._fx_value if type(other) is Array else operand_of(other)
-        if type(a) is ndarray and type(b) is ndarray:
-            if a.dtype is not b.dtype:
+        a = self._fx_value
+        if type(other) in SCALARS:
+            b = other
+        else:
+            b = other._fx_value if type(other) is Array else operand_of(other)
+            if type(a) is type(b) is ndarray:
+                if a.dtype is not b.dtype:
+                    a, b = with_common_dtype([a, b])
+            elif b is NotImplemented:
+                return NotImplemented
+            elif type(a) not in SCALARS and type(b) not in SCALARS and a.dtype is not b.dtype:
                 a, b = with_common_dtype([a, b])
-        elif b is NotImplemented:
-            return NotImplemented
-        elif type(a) not in SCALARS and type(b) not in SCALARS and a.dtype is not b.dtype:
-            a, b = with_common_dtype([a, b])
         token = SET_STATE(IGNORE)
         try:
             y = function(b, a) if reflected else function(a, b)
@@ -474,44 +519,6 @@ attach_methods()
 
 
 # -- indices ---------------------------------------------------------------------------------------------------------
-def is_within(key: Any, shape: tuple[int, ...]) -> bool:
-    """Whether an index can be seen to have no integer out of bounds: of slices, masks, and plain integers."""
-    keys = key if type(key) is tuple else (key,)
-    if all(k is None or k is Ellipsis or type(k) is slice for k in keys):
-        return True
-    axis = 0
-    for place, k in enumerate(keys):
-        if k is None or type(k) is slice:
-            axis += k is not None
-        elif k is Ellipsis:
-            axis = len(shape) - sum(axes_of(e) for e in keys[place + 1 :])
-        elif isinstance(k, int | ndarray | np.generic) and not isinstance(k, bool):
-            entries = np.asarray(k)
-            if entries.dtype.kind == "b":
-                axis += entries.ndim
-                continue
-            if axis >= len(shape):
-                return True  # too many: NumPy says so
-            n = shape[axis]
-            if entries.size and not (entries.min() >= -n and entries.max() < n):
-                return False
-            axis += 1
-        elif isinstance(k, Tracer):
-            if k.dtype.kind != "b":
-                return False
-            axis += k.ndim
-        else:
-            return True
-    return True
-
-
-def axes_of(entry: Any) -> int:
-    """Return for how many axes an entry of an index stands."""
-    if entry is None:
-        return 0
-    return np.ndim(entry) if getattr(entry, "dtype", None) == np.dtype(bool) else 1
-
-
 class At:
     """`x.at`, which takes an index."""
 
