@@ -386,9 +386,8 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                         del kwargs["device"]
                         return array_of(function(*values, **kwargs)).placed(place)
                 y = function(*values, **kwargs)
-            if (
-                type(y) is ndarray or type(y) is np.float32
-            ) and y.dtype is SINGLE:  # as `array_of`, without its call
+            # As `array_of`, without its call.
+            if (type(y) is ndarray or type(y) is np.float32) and y.dtype is SINGLE:
                 array = NEW(Array)
                 array._fx_value = y
                 return array
@@ -463,9 +462,8 @@ def make_operator(function: Callable[[Any, Any], Any], reflected: bool = False) 
         token = SET_STATE(IGNORE)
         try:
             y = function(b, a) if reflected else function(a, b)
-            if (
-                type(y) is ndarray or type(y) is np.float32
-            ) and y.dtype is SINGLE:  # as `array_of`, without its call
+            # As `array_of`, without its call.
+            if (type(y) is ndarray or type(y) is np.float32) and y.dtype is SINGLE:
                 array = NEW(Array)
                 array._fx_value = y
                 return array
