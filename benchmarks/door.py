@@ -1,16 +1,20 @@
-"""What programs written for JAX cost through the door, beside the same programs under this library's own names.
+"""What programs cost through the doors: those written for JAX beside the same programs under this library's own names,
+and calls of NumPy and SciPy outside of transforms beside the libraries themselves.
 
-Decides whether the door is short enough: every row has the time under `fnp` and `fx`, and how many times as long the
-program of `jnp` and `jax` takes. Low quantiles of many short rounds are compared.
+Decides whether the doors are short enough. Every row of the first table has the time under `fnp` and `fx`, and how many
+times as long the program of `jnp` and `jax` takes: low quantiles of many short rounds. A row of the second has medians,
+and by how many microseconds a call is longer, of which one is allowed. `door.py jax` and `door.py numpy` print one.
 """
 
 import measure  # isort: skip  (it sets the number of threads)
 
 import statistics
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
@@ -72,8 +76,43 @@ def make_rows() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
     }
 
 
-def main() -> None:
-    """Print a row a program."""
+CALLS = """
+np.sin(x); np.add(x, y); np.zeros(3); np.ones((3, 3)); np.full(3, 1.0); np.arange(3); np.linspace(0, 1, 3); np.eye(3)
+np.array([1.0, 2.0]); np.asarray(x); np.dot(x, y); np.matmul(a, x); np.where(mask, x, y); np.concatenate(pair)
+np.stack(pair); np.sum(x); np.mean(a, axis=0); np.cumsum(x); np.sort(x); np.argmax(x); np.clip(x, 0.2, 0.5)
+np.reshape(a, 9); np.transpose(a); np.take(x, n); np.outer(x, y); np.einsum("ij,j->i", a, x); np.interp(0.5, x, y)
+np.diff(x); np.linalg.solve(a, x); np.linalg.norm(x); np.linalg.inv(a); np.fft.fft(x)
+scipy.linalg.solve_triangular(lower, x, lower=True); scipy.linalg.cholesky(a); scipy.linalg.expm(a)
+scipy.special.erf(x); scipy.special.gammaln(x); scipy.special.logsumexp(x); scipy.stats.norm.logpdf(x, 0.0, 1.0)
+scipy.stats.norm.cdf(x); scipy.signal.convolve(x, y); scipy.fft.fft(x); scipy.integrate.trapezoid(y, x)
+scipy.optimize.brentq(np.cos, 1.0, 2.0)
+"""
+
+
+def make_calls(np: Any, scipy: Any) -> dict[str, Callable[[], object]]:
+    """The calls above, of NumPy and SciPy as they are given."""
+    x, y, n, a = np.linspace(0.1, 0.9, 3), np.arange(3.0), np.arange(3), np.eye(3) + 0.1
+    names = {"np": np, "scipy": scipy, "x": x, "y": y, "n": n, "a": a, "lower": np.tril(a), "mask": x > 0.5}
+    names["pair"] = (x, y)
+    return {text: eval(f"lambda: {text}", names) for text in CALLS.strip().replace("\n", "; ").split("; ")}
+
+
+def print_numpy() -> None:
+    """Print a row a call of NumPy or SciPy."""
+    own = make_calls(np, scipy)
+    with fx.install("numpy", "scipy"):
+        import numpy as numpy_
+        import scipy as scipy_
+    door = make_calls(numpy_, scipy_)
+    print(f"{'':52}  library    door  beyond (µs)")
+    for text in own:
+        times = measure.medians({"library": own[text], "door": door[text]}, rounds=300, calls=20)
+        alone, shown = 1e6 * times["library"], 1e6 * times["door"]
+        print(f"{text:52} {alone:8.2f} {shown:7.2f} {shown - alone:7.2f}")
+
+
+def print_jax() -> None:
+    """Print a row a program of JAX's."""
     print(f"{'':34}    fxgrad    door   times")
     for name, (own, door) in make_rows().items():
         for _ in range(300):  # until code is settled
@@ -82,6 +121,12 @@ def main() -> None:
         times = measure.take_turns({"fxgrad": own, "door": door}, rounds=300, calls=calls)
         ours, theirs = (1e6 * statistics.quantiles(times[key], n=20)[1] for key in ("fxgrad", "door"))
         print(f"{name:34} {ours:8.2f} {theirs:8.2f} {theirs / ours:7.2f}")
+
+
+def main() -> None:
+    """Print the tables that are asked for, or both."""
+    for name in sys.argv[1:] or ("jax", "numpy"):
+        {"jax": print_jax, "numpy": print_numpy}[name]()
 
 
 if __name__ == "__main__":

@@ -235,7 +235,7 @@ class DoorModule(ModuleType):
         if whole in door.layout or whole in door.absent or whole in door.inventory:
             found = door.open_module(whole, self._tree)
             if found is not None:
-                return found
+                return self.__dict__.setdefault(name, found)
         value = getattr(self._own, name, None)
         if isinstance(value, ModuleType) and value.__name__.startswith(door.here):
             value = None  # a room of ours

@@ -42,9 +42,7 @@ assert jax.sharding.get_mesh() is mesh
 print(refused(jax.set_mesh, 3), refused(jax.jit(lambda: jax.set_mesh(mesh))), sep="\\n")
 """
     ).splitlines()
-    assert shown[0] == (
-        "AbstractMesh('x': 1, axis_types=(Auto,)) Mesh(axis_sizes=(1,), axis_names=('x',), axis_types=(Auto,))"
-    )
+    assert shown[0] == ("AbstractMesh('x': 1, axis_types=(Auto,)) Mesh('x': 1, axis_types=(Auto,))")
     assert shown[1:] == [
         "StructureError: set_mesh takes a mesh, not 3",
         "StructureError: set_mesh inside of jax.jit",
@@ -91,7 +89,7 @@ print(refused(jax.reshard, jnp.ones(2), 3))
     assert shown == [
         "StructureError: reshard: the axis 'x' is Auto, not Explicit",
         "StructureError: reshard: a sharding is None",
-        "TypeError: reshard takes a NamedSharding or a PartitionSpec, not 3",
+        "TypeError: reshard takes a NamedSharding, a PartitionSpec or a device, not 3",
     ]
 
 
@@ -156,3 +154,32 @@ print(jnp.round(kernel[1, 1] @ kernel[1, 1].T, 4), jnp.abs(kernel).sum() == jnp.
 """
     )
     assert shown == "16.0 16.0\n16.0 16.0\n12.0 3.0 [3. 3.]\n[[1. 0.]\n [0. 1.]] True\n"
+
+
+def test_arrays_say_how_they_were_placed():
+    shown = output(
+        START
+        + """
+from jax.sharding import NamedSharding, SingleDeviceSharding
+mesh = jax.make_mesh((1,), ("i",))
+whole, rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("i"))
+x, key = jnp.arange(4.0), jax.random.key(0)
+tree = jax.device_put({"a": x, "key": key}, {"a": rows, "key": whole})
+print(jax.tree.map(lambda v: v.sharding == whole, tree), tree["a"].sharding == rows)
+print(x.sharding == SingleDeviceSharding(jax.devices()[0]), x.committed, tree["a"].committed, key.is_fully_addressable)
+print(jax.jit(lambda x: 2 * x, out_shardings=rows)(x).sharding == rows, jnp.zeros(4, device=whole).sharding == whole)
+print(whole, x.sharding.is_equivalent_to(rows, 1), rows.devices_indices_map((4,)), rows.num_devices, x.device)
+print(x.addressable_shards[0], jax.device_put(x, jax.devices()[0]).committed, x.aval)
+print(jnp.sin(tree["a"]).sharding)
+"""
+    ).splitlines()
+    assert shown == [
+        "{'a': False, 'key': True} True",
+        "True False True True",
+        "True True",
+        "NamedSharding(mesh=Mesh('i': 1, axis_types=(Explicit,)), spec=P(), memory_kind=device) True "
+        "{CpuDevice(id=0): (slice(None, None, None),)} 1 cpu:0",
+        "Shard(device=CpuDevice(id=0), index=(slice(None, None, None),), replica_id=0, data=[0. 1. 2. 3.]) True "
+        "float32[4]",
+        "SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=device)",
+    ]

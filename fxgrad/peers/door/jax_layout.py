@@ -188,9 +188,6 @@ LACKING = by_path(
             default_prng_impl enable_custom_prng legacy_prng_key
         """,
         PROFILE: "profiler",
-        "JAX's algorithm is not here; fxgrad.random draws from the distribution, with other numbers for a key": """
-            random.binomial random.multinomial
-        """,
         "what is kept is said by jax.checkpoint_policies": "ad_checkpoint",
         "effects are a property of primitives": "debug.DebugEffect debug.OrderedDebugEffect",
         "jax.debug.print prints, and jax.debug.callback calls logging": "debug.log",

@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import transforms as _transforms  # noqa: F401  (loads what traced values have)
-from ... import tree as here
-from ...core.devices import Placement
-from ...distributed import PartitionSpec
 from ...flatten_util import ravel_pytree as ravel
-from ...numpy import placement
 from ...transforms import vmap as mapping
 from ...transforms.vjp import vjp
 from .arrays import Array, array_of
@@ -45,13 +41,14 @@ enable_x64 = wide
 disable_x64 = partial(wide, False)
 # Options of JAX's that say how a program is placed or compiled.
 PLACING = frozenset([
-    "in_shardings", "out_shardings", "device", "backend", "donate_argnums", "donate_argnames", "keep_unused",
+    "in_shardings", "device", "backend", "donate_argnums", "donate_argnames", "keep_unused",
     "inline", "abstracted_axes", "compiler_options",
 ])  # fmt: skip
 
 
 def jit(fun: Any = None, /, **options: Any) -> Any:
-    """Compile a function of arrays: `fx.jit`. Options of where and how XLA compiles have no meaning."""
+    """Compile a function of arrays: `fx.jit`. Options of how XLA compiles have no meaning; results lie
+    as `out_shardings` says."""
     if fun is None:
         return partial(jit, **options)
     return Jitted(fun, **{n: v for n, v in options.items() if n not in PLACING and v is not None})
@@ -85,9 +82,7 @@ def default_backend() -> str:
 
 def device_put(x: Any, device: Any = None, **options: Any) -> Any:
     """Return a pytree with arrays for NumPy's arrays and numbers."""
-    if any(isinstance(leaf, PartitionSpec) for leaf in here.leaves(device)):
-        return place_all(x, device, "device_put")
-    return map_leaves(placement.device_put(x, device) if isinstance(device, Placement) else x)
+    return map_leaves(x) if device is None else place_all(x, device, "device_put")
 
 
 def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:

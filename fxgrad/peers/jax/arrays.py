@@ -21,22 +21,23 @@ from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ...core.errors import DTypeError, ImmutableError
 from ...core.fp_errors import ERROR_STATE, IGNORE
-from ...core.interpreter import Tracer
+from ...core.interpreter import CURRENT, Tracer
 from ...core.surface import SurfaceObject, is_object
 from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
-from .devices import CPU, Shard, SingleDeviceSharding
+from .devices import OnDevice, Sharding, as_sharding
 from .dtypes import (
     NARROW,
     SINGLE,
     ScalarKind,
-    cast,
     dtype_of,
+    fit,
     fit_integer,
     fit_number,
     narrow,
     with_common_dtype,
 )
+from .indices import is_within
 from .keywords import KEYWORDS, Keywords
 
 VALUES = (np.generic, Tracer)
@@ -78,10 +79,10 @@ class ArrayKind(type):
         raise TypeError("jax.Array is for isinstance and annotations; jnp.array makes arrays")
 
 
-class Array(SurfaceObject, metaclass=ArrayKind):
+class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     """An array, or a traced value: what `jax.numpy` takes and returns."""
 
-    __slots__ = ("__weakref__", "_fx_value")
+    __slots__ = ("__weakref__", "_fx_sharding", "_fx_value")
     __array_priority__ = 100  # NumPy's arrays leave operators to this one
 
     # -- as a surface object ---------------------------------------------------------------------------------------
@@ -124,11 +125,6 @@ class Array(SurfaceObject, metaclass=ArrayKind):
     itemsize = property(lambda self: self.dtype.itemsize, doc="The bytes of an entry.")
     nbytes = property(lambda self: self.size * self.itemsize, doc="The bytes of all entries.")
     at = property(lambda self: At(self), doc="Updated copies: `x.at[index].set(values)`.")
-    device = property(lambda self: CPU, doc="The device on which it is.")
-    sharding = property(lambda self: SingleDeviceSharding(CPU), doc="How it lies on devices.")
-    is_fully_addressable = is_fully_replicated = committed = property(
-        lambda self: True, doc="As it is on one device."
-    )
     vma = property(lambda self: frozenset(), doc="The axes of meshes along which it differs: none.")
 
     @property
@@ -138,32 +134,13 @@ class Array(SurfaceObject, metaclass=ArrayKind):
 
         return find_top_trace([self])
 
-    def devices(self) -> set[Any]:
-        """Return the devices on which it is."""
-        return {CPU}
+    def on_device_size_in_bytes(self) -> int:
+        """Return the bytes of all entries."""
+        return self.nbytes
 
-    addressable_shards = global_shards = property(
-        lambda self: [Shard(CPU, (slice(None),) * self.ndim, 0, self)], doc="The parts on the devices: one."
-    )
-
-    def addressable_data(self, index: int) -> Array:
-        """Return the part on a device."""
-        return self.addressable_shards[index].data
-
-    def block_until_ready(self) -> Array:
-        """Return the array: it has been computed."""
-        return self
-
-    def copy_to_host_async(self) -> None:
-        """Do nothing: it is in the host's memory."""
-
-    def is_deleted(self) -> bool:
-        """Whether its memory was given back: never."""
-        return False
-
-    def is_ready(self) -> bool:
-        """Whether it has been computed: always."""
-        return True
+    def unsafe_buffer_pointer(self) -> int:
+        """Return the address of the first entry."""
+        return np.asarray(self).ctypes.data
 
     # -- as a Python object ----------------------------------------------------------------------------------------
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -354,8 +331,7 @@ def array_of(value: Any) -> Any:
 def is_promoting(function: Callable[..., Any]) -> bool:
     """Whether the arrays that a function is given have one dtype: those of ufuncs, and of `JOINING`."""
     name = getattr(function, "__name__", "")
-    is_ufunc = isinstance(getattr(function, "reference", None), np.ufunc) and name != "ldexp"
-    return is_ufunc or name in JOINING
+    return name in JOINING or (isinstance(getattr(np, name, None), np.ufunc) and name != "ldexp")
 
 
 def convert(value: Any, dtype: Any) -> Any:
@@ -393,8 +369,18 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
     def lifted(*args: Any, **kwargs: Any) -> Any:
         token = SET_STATE(IGNORE)
         try:
-            if len(args) == 1 and type(args[0]) is Array and not kwargs:  # mostly, and quicker
+            count = 0 if kwargs else len(args)
+            if (
+                count == 1 and type(args[0]) is Array
+            ):  # mostly, and quicker; so are two of one dtype, and `where`
                 y = function(args[0]._fx_value)
+            elif (
+                count == 2 + first
+                and type(args[0]) is type(args[-2]) is type(args[-1]) is Array
+                and type(a := args[-2]._fx_value) is type(b := args[-1]._fx_value) is ndarray
+                and a.dtype is b.dtype
+            ):
+                y = function(args[0]._fx_value, a, b) if first else function(a, b)
             else:
                 values: Any = [a._fx_value if type(a) is Array else see(a) for a in args]
                 if kwargs:
@@ -405,8 +391,13 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                     values = with_common_dtype(values, first)
                 if takes_axes and len(values) > 1 and type(values[1]) in (list, range):
                     values[1] = tuple(values[1])
+                place = as_sharding(kwargs.get("device")) if kwargs else None
+                if isinstance(place, Sharding):
+                    del kwargs["device"]
+                    return array_of(function(*values, **kwargs)).placed(place)
                 y = function(*values, **kwargs)
-            if type(y) is ndarray and y.dtype is SINGLE:  # as `array_of`, without its call
+            # As `array_of`, without its call.
+            if (type(y) is ndarray or type(y) is np.float32) and y.dtype is SINGLE:
                 array = NEW(Array)
                 array._fx_value = y
                 return array
@@ -415,7 +406,37 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
             RESET_STATE(token)
 
     setattr(lifted, KEYWORDS, keywords)
-    return lifted
+    kernel = getattr(getattr(function, "primitive", None), "kernel", None)
+    return shorten(lifted, kernel) if isinstance(kernel, np.ufunc) and kernel.nin == 1 else lifted
+
+
+def shorten(lifted: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
+    """Return a function of one array that calls the ufunc itself for arrays of the most frequent dtype."""
+    current = CURRENT.get
+
+    @wraps(lifted)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if (
+            kwargs
+            or len(args) != 1
+            or type(x := args[0]) is not Array
+            or type(value := x._fx_value) is not ndarray
+            or value.dtype is not SINGLE
+            or current().observer
+        ):
+            return lifted(*args, **kwargs)
+        token = SET_STATE(IGNORE)
+        try:
+            y = ufunc(value)
+        finally:
+            RESET_STATE(token)
+        if type(y) is ndarray and y.dtype is SINGLE:
+            array = NEW(Array)
+            array._fx_value = y
+            return array
+        return array_of(y)
+
+    return function
 
 
 # -- operators and methods -------------------------------------------------------------------------------------------
@@ -437,21 +458,29 @@ def make_operator(function: Callable[[Any, Any], Any], reflected: bool = False) 
     """Make the method of an operator of two operands."""
 
     def method(self: Array, other: Any) -> Any:
-        a, b = self._fx_value, other._fx_value if type(other) is Array else operand_of(other)
-        if type(a) is ndarray and type(b) is ndarray:
+        a = self._fx_value
+        b = (
+            other
+            if type(other) in SCALARS
+            else other._fx_value
+            if type(other) is Array
+            else operand_of(other)
+        )
+        if type(a) is type(b) is ndarray:
             if a.dtype is not b.dtype:
                 a, b = with_common_dtype([a, b])
-        elif b is NotImplemented:
-            return NotImplemented
         elif type(b) in SCALARS:
             if type(a) not in SCALARS and a.dtype is not SINGLE and a.dtype.kind == "V":
                 b = fit_number(b, a.dtype)
+        elif b is NotImplemented:
+            return NotImplemented
         elif type(a) in SCALARS or a.dtype is not b.dtype:
             a, b = with_common_dtype([a, b])
         token = SET_STATE(IGNORE)
         try:
             y = function(b, a) if reflected else function(a, b)
-            if type(y) is ndarray and y.dtype is SINGLE:  # as `array_of`, without its call
+            # As `array_of`, without its call.
+            if (type(y) is ndarray or type(y) is np.float32) and y.dtype is SINGLE:
                 array = NEW(Array)
                 array._fx_value = y
                 return array
@@ -509,44 +538,6 @@ attach_methods()
 
 
 # -- indices ---------------------------------------------------------------------------------------------------------
-def is_within(key: Any, shape: tuple[int, ...]) -> bool:
-    """Whether an index can be seen to have no integer out of bounds: of slices, masks, and plain integers."""
-    keys = key if type(key) is tuple else (key,)
-    if all(k is None or k is Ellipsis or type(k) is slice for k in keys):
-        return True
-    axis = 0
-    for place, k in enumerate(keys):
-        if k is None or type(k) is slice:
-            axis += k is not None
-        elif k is Ellipsis:
-            axis = len(shape) - sum(axes_of(e) for e in keys[place + 1 :])
-        elif isinstance(k, int | ndarray | np.generic) and not isinstance(k, bool):
-            entries = np.asarray(k)
-            if entries.dtype.kind == "b":
-                axis += entries.ndim
-                continue
-            if axis >= len(shape):
-                return True  # too many: NumPy says so
-            n = shape[axis]
-            if entries.size and not (entries.min() >= -n and entries.max() < n):
-                return False
-            axis += 1
-        elif isinstance(k, Tracer):
-            if k.dtype.kind != "b":
-                return False
-            axis += k.ndim
-        else:
-            return True
-    return True
-
-
-def axes_of(entry: Any) -> int:
-    """Return for how many axes an entry of an index stands."""
-    if entry is None:
-        return 0
-    return np.ndim(entry) if getattr(entry, "dtype", None) == np.dtype(bool) else 1
-
-
 class At:
     """`x.at`, which takes an index."""
 
@@ -581,13 +572,6 @@ class IndexedUpdate:
             values = tuple([fit(value_of(v), aval_of(x).dtype) for v in values])
         method = getattr(FullAt(x)[self.key], name)
         return array_of(method(*values, mode=mode, **{n: value_of(v) for n, v in options.items()}))
-
-
-def fit(value: Any, dtype: Any) -> Any:
-    """Return a value for an array of a dtype, as which it is rounded if it must be."""
-    if type(value) in SCALARS:
-        return dtype.type(value) if np.result_type(dtype, value) != dtype else value
-    return cast(as_value(value), dtype)
 
 
 def make_update(name: str) -> Callable[..., Any]:

@@ -24,6 +24,12 @@ class ShapedArray(Aval):
     sharding = property(lambda self: undivided(len(self.shape)), doc="How it lies on devices: whole.")
     vma = property(lambda self: frozenset(), doc="The axes of meshes along which it differs: none.")
 
+    def __str__(self) -> str:
+        return f"{'~' if self.weak else ''}{self.str_short()}"
+
+    def __repr__(self) -> str:
+        return f"ShapedArray({self.str_short()}{', weak_type=True' if self.weak else ''})"
+
     def update(self, **changes: Any) -> Any:
         """Return it with another shape, dtype or weakness."""
         weak = changes.get("weak_type", changes.get("weak", self.weak))

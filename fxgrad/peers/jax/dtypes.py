@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ...core.arrays import as_value
 from ...core.aval import SCALARS, WEAK_DTYPES, float0, is_differentiable
 from ...core.aval import aval_of as aval_of
 from ...core.interpreter import Tracer
@@ -266,6 +267,13 @@ def cast(value: Any, dtype: Any) -> Any:
     if not hasattr(value, "dtype") or not hasattr(value, "shape") or value.dtype == dtype:
         return value
     return value.astype(dtype)
+
+
+def fit(value: Any, dtype: Any) -> Any:
+    """Return a value for an array of a dtype, as which it is rounded if it must be."""
+    if type(value) in SCALARS:
+        return dtype.type(value) if np.result_type(dtype, value) != dtype else value
+    return cast(as_value(value), dtype)
 
 
 def fit_number(value: Any, dtype: Any) -> Any:

@@ -15,6 +15,7 @@ from . import trees
 from .arrays import Array, array_of
 from .dtypes import NARROW, is_wide
 from .programs import on_arrays
+from .sharding import place_all
 
 SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
 CALL = jitting.jit.__call__
@@ -39,11 +40,23 @@ class Results:
         return found[0] if self.treedef is LEAF else self.treedef.unflatten(found)
 
 
-class Jitted(jitting.jit):
-    """A compiled function of arrays."""
+class Placed:
+    """Results that lie by shardings."""
 
-    def __init__(self, fun: Callable[..., Any], **options: Any):
+    def __init__(self, results: Results, shardings: Any):
+        self.results, self.shardings = results, shardings
+
+    def unflatten(self, values: Iterable[Any]) -> Any:
+        """Return the result for flat values."""
+        return place_all(self.results.unflatten(values), self.shardings, "jit: out_shardings")
+
+
+class Jitted(jitting.jit):
+    """A compiled function of arrays, whose results may be placed."""
+
+    def __init__(self, fun: Callable[..., Any], out_shardings: Any = None, **options: Any):
         super().__init__(on_arrays(fun), **options)
+        self.out_shardings = out_shardings
         self.is_wide, self.other_cache = is_wide(), Cache(256)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -59,5 +72,6 @@ class Jitted(jitting.jit):
     def compile(self, *args: Any) -> Any:
         """Stage and compile the function."""
         entry = super().compile(*args)
-        entry.structure = Results(entry.structure)
+        results = Results(entry.structure)
+        entry.structure = results if self.out_shardings is None else Placed(results, self.out_shardings)
         return entry

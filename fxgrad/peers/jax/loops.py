@@ -1,4 +1,4 @@
-"""Loops that rejection needs: Python's for plain values, `lax.while_loop` for traced ones."""
+"""Loops that rejection needs: Python's for plain values, those of `lax` for traced ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import lax
+from ... import numpy as fnp
 from ...core import pytree
 from ...core.interpreter import EVAL, acting_level
 
@@ -19,3 +20,14 @@ def loop(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], state: Any) 
     while goes_on(state):
         state = step(state)
     return state
+
+
+def scan(step: Callable[[Any, Any], Any], state: Any, given: Any) -> Any:
+    """Return the state at the end of a loop over entries of arrays, and the results of its steps, stacked."""
+    if acting_level() is not EVAL.interpreter:
+        return lax.scan(step, state, given)
+    results = []
+    for entries in zip(*given, strict=True):
+        state, result = step(state, entries)
+        results.append(result)
+    return state, fnp.stack(results)

@@ -87,8 +87,9 @@ class Mesh(distributed.Mesh):
         self.before: list[Any] = []
 
     def __repr__(self) -> str:
-        types = f", axis_types={self.axis_types}" if self.axis_types else ""
-        return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}{types})"
+        axes = ", ".join(f"{name!r}: {size}" for name, size in self.shape.items())
+        types = ", ".join(kind.name for kind in self.axis_types)
+        return f"Mesh({axes or '()'}, axis_types=({types}{',' * (len(self.axis_types) == 1)}))"
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
@@ -173,6 +174,9 @@ class NamedSharding(distributed.NamedSharding, Sharding):
 
     def __init__(self, mesh: Mesh, spec: PartitionSpec, *, memory_kind: str | None = None):
         super().__init__(mesh, spec)
+
+    def __repr__(self) -> str:
+        return f"NamedSharding(mesh={self.mesh!r}, spec={self.spec!r}, memory_kind={self.memory_kind})"
 
     def update(self, **changes: Any) -> NamedSharding:
         """Return it with another mesh or spec."""

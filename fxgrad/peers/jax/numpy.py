@@ -123,7 +123,30 @@ def copy(a: Any, order: Any = None) -> Any:
     return array(a)
 
 
-frombuffer, fromstring = lift(np.frombuffer), lift(np.fromstring)
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """Return numbers of equal distances as JAX rounds them: means of the ends, in the precision of floats."""
+    given = [value_of(start), value_of(stop)]
+    wanted = result_type(*given, float) if dtype is None else canonicalize_dtype(value_of(dtype))
+    kind = result_type(wanted, float)
+    low, high = [convert(v, kind)._fx_value for v in given]
+    parts = num - 1 if endpoint else num
+    if parts < 1 or wanted.kind == "O":
+        return spread(*given, num, endpoint, retstep, dtype, axis)
+    share = np.arange(parts, dtype=finfo(kind).dtype) / finfo(kind).dtype.type(parts)
+    share = share.reshape((-1, *[1] * len(np.broadcast_shapes(np.shape(low), np.shape(high)))))
+    made = low * (1 - share) + high * share
+    if endpoint:
+        made = fnp.concatenate([made, fnp.broadcast_to(high, made.shape[1:])[None]])
+    made = fnp.moveaxis(made, 0, axis)
+    made = convert(fnp.floor(made) if wanted.kind in "iu" else made, wanted)
+    return (made, array_of((high - low) / parts)) if retstep else made
+
+
+spread = lift(fnp.linspace)
+frombuffer, fromfile, fromstring = map(lift, (np.frombuffer, np.fromfile, np.fromstring))
 load, save, savez = lift(np.load), np.save, np.savez
 full_like, zeros_like, ones_like, empty_like = map(
     lift, (fnp.full_like, fnp.zeros_like, fnp.ones_like, fnp.zeros_like)
@@ -132,7 +155,7 @@ empty = lift(fnp.zeros)  # as there
 
 __all__ = [
     *SCALAR_TYPES, *CONSTANTS, *KINDS, "array", "asarray", "astype", "convolve", "copy", "correlate", "einsum",
-    "empty", "empty_like", "finfo", "frombuffer", "fromstring", "full_like", "iinfo", "issubdtype", "load", "ndarray",
-    "object_", "ones_like", "repeat", "result_type", "save", "savez", "take",
+    "empty", "empty_like", "finfo", "frombuffer", "fromfile", "fromstring", "full_like", "iinfo", "issubdtype",
+    "linspace", "load", "ndarray", "object_", "ones_like", "repeat", "result_type", "save", "savez", "take",
     "unravel_index", "zeros_like",
 ]  # fmt: skip

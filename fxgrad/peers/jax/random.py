@@ -23,9 +23,10 @@ from ...random import selection
 from ...scipy import special
 from . import threefry
 from .arrays import array_of, value_of
+from .counts import FEW, count_events, draw_successes, reject_events
 from .dtypes import canonicalize_dtype, finfo, narrow
 from .gammas import draw_log_gammas
-from .loops import loop
+from .loops import scan
 from .threefry import (
     KEY_TYPE,
     PRNGKey,
@@ -35,19 +36,19 @@ from .threefry import (
     key,
     key_data,
     key_impl,
+    keys_of,
     split,
     words_of,
     wrap_key_data,
 )
 
 __all__ = [
-    "PRNGKey", "ball", "bernoulli", "beta", "bits", "categorical", "cauchy", "chisquare", "choice", "clone",
-    "dirichlet",
-    "double_sided_maxwell", "exponential", "f", "fold_in", "gamma", "generalized_normal", "geometric", "gumbel", "key",
-    "key_data", "key_dtype", "key_impl", "laplace", "loggamma", "logistic", "lognormal", "maxwell",
-    "multivariate_normal",
-    "normal", "orthogonal", "pareto", "permutation", "poisson", "rademacher", "randint", "rayleigh", "split", "t",
-    "triangular", "truncated_normal", "uniform", "wald", "weibull_min", "wrap_key_data",
+    "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare", "choice",
+    "clone", "dirichlet", "double_sided_maxwell", "exponential", "f", "fold_in", "gamma", "generalized_normal",
+    "geometric", "gumbel", "key", "key_data", "key_dtype", "key_impl", "laplace", "loggamma", "logistic",
+    "lognormal", "maxwell", "multinomial", "multivariate_normal", "normal", "orthogonal", "pareto", "permutation",
+    "poisson", "rademacher", "randint", "rayleigh", "split", "t", "triangular", "truncated_normal", "uniform",
+    "wald", "weibull_min", "wrap_key_data",
 ]  # fmt: skip
 
 Words = Any
@@ -101,11 +102,6 @@ def parameters(shape: Any, dtype: Any, *values: Any) -> tuple[tuple[int, ...], l
     return common if shape is None else as_shape(shape), list(values)
 
 
-def keys_of(words: Words, num: int) -> list[Words]:
-    """Return the words of so many keys."""
-    return list(threefry.split_words(words, (num,)))
-
-
 # -- uniform numbers -------------------------------------------------------------------------------------------------
 @draws
 def bits(words: Words, shape: Any = (), dtype: Any = None) -> Any:
@@ -119,9 +115,7 @@ def uniform(words: Words, shape: Any = (), dtype: Any = None, minval: Any = 0.0,
     """Numbers that are uniform from `minval` to below `maxval`."""
     dtype, shape = float_dtype(dtype), as_shape(shape)
     _, (low, high) = parameters(shape, dtype, minval, maxval)
-    width = 8 if finfo(dtype).nmant < 8 else dtype.itemsize * 8
-    numbers = threefry.fraction(threefry.bits(words, shape, width), dtype)
-    return fnp.maximum(low, numbers * (high - low) + low)
+    return fnp.maximum(low, threefry.fractions(words, shape, dtype) * (high - low) + low)
 
 
 @draws
@@ -434,48 +428,6 @@ def ball(words: Words, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -
 
 
 # -- counts ----------------------------------------------------------------------------------------------------------
-FEW = 10  # below which the exponential waiting times are counted one by one, as JAX does
-
-
-def count_waiting(words: Words, rate: Any, shape: tuple[int, ...]) -> Any:
-    """Return Poisson numbers of small rates: how many uniform numbers have a product above e^(−rate) (Knuth)."""
-    zeros = fnp.zeros(shape, rate.dtype)
-
-    def step(state: Any) -> Any:
-        words, count, total = state
-        words, part = keys_of(words, 2)
-        count = fnp.where(total > -rate, count + 1, count)
-        return words, count, total + fnp.log(uniform.of(part, shape, rate.dtype))
-
-    return loop(lambda state: fnp.any(state[2] > -rate), step, (words, zeros - 1, zeros))[1]
-
-
-def reject_counts(words: Words, rate: Any, shape: tuple[int, ...]) -> Any:
-    """Return Poisson numbers of large rates (Hörmann, "The transformed rejection method for generating Poisson random
-    variables", 1993)."""
-    b = 0.931 + 2.53 * fnp.sqrt(rate)
-    a = -0.059 + 0.02483 * b
-    inverse = 1.1239 + 1.1328 / (b - 3.4)
-    bound = 0.9277 - 3.6224 / (b - 2)
-
-    def step(state: Any) -> Any:
-        words, count, done = state
-        words, first, second = keys_of(words, 3)
-        u = uniform.of(first, shape, rate.dtype) - 0.5
-        v = uniform.of(second, shape, rate.dtype)
-        side = 0.5 - fnp.abs(u)
-        k = fnp.floor((2 * a / side + b) * u + rate + 0.43)
-        s = fnp.log(v * inverse / (a / (side * side) + b))
-        limit = -rate + k * fnp.log(rate) - special.gammaln(k + 1).astype(rate.dtype)
-        at_once = fnp.logical_and(side >= 0.07, v <= bound)
-        out = fnp.logical_or(k < 0, fnp.logical_and(side < 0.013, v > side))
-        taken = fnp.logical_or(at_once, fnp.logical_and(fnp.logical_not(out), s <= limit))
-        return words, fnp.where(taken, k, count), fnp.logical_or(done, taken)
-
-    start = (words, fnp.full(shape, -1, rate.dtype), fnp.zeros(shape, bool))
-    return loop(lambda state: fnp.logical_not(fnp.all(state[2])), step, start)[1]
-
-
 @draws
 def poisson(words: Words, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Numbers of events in a unit of time, of which `lam` are expected."""
@@ -483,9 +435,44 @@ def poisson(words: Words, lam: Any, shape: Any = None, dtype: Any = None) -> Any
     shape, (lam,) = parameters(shape, np.dtype(np.float32), lam)
     lam = lax.stop_gradient(fnp.broadcast_to(lam, shape))
     is_small = fnp.logical_or(fnp.isnan(lam), lam < FEW)
-    few = count_waiting(words, fnp.where(is_small, lam, lam.dtype.type(0)), shape)
-    many = reject_counts(words, fnp.where(is_small, lam.dtype.type(1e5), lam), shape)
+    few = count_events(words, fnp.where(is_small, lam, lam.dtype.type(0)), shape)
+    many = reject_events(words, fnp.where(is_small, lam.dtype.type(1e5), lam), shape)
     return fnp.where(lam == 0, 0, fnp.where(is_small, few, many)).astype(dtype)
+
+
+@draws
+def binomial(words: Words, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+    """Numbers of successes in `n` trials, each with probability `p`, as floats: NaN for what is no number of trials or
+    no probability."""
+    dtype, count = float_dtype(dtype), float_dtype(None)
+    (of_n, (n,)), (of_p, (p,)) = parameters(None, count, n), parameters(None, dtype, p)
+    shape = np.broadcast_shapes(of_n, of_p) if shape is None else as_shape(shape)
+    return draw_successes(words, fnp.broadcast_to(n, shape), fnp.broadcast_to(p, shape)).astype(dtype)
+
+
+@draws
+def multinomial(
+    words: Words, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: Any = 1
+) -> Any:
+    """How many of `n` trials have each of the results whose probabilities lie along the last axis of `p`: one after
+    the other, binomial numbers of the trials that are left."""
+    dtype = canonicalize_dtype(float if dtype is None else dtype)
+    (_, (n,)), (_, (p,)) = [parameters(None, float_dtype(None), v) for v in (n, p)]
+    if not aval_of(p).shape:
+        raise ShapeError("multinomial: p has at least one axis", hint="fnp.stack([p, 1 - p]) for two results")
+    shape = aval_of(p).shape if shape is None else as_shape(shape)
+    p = fnp.moveaxis(fnp.broadcast_to(p, shape), -1, 0)
+    rest = fnp.flip(fnp.cumsum(fnp.flip(p, 0), 0), 0)
+    shares = p / fnp.where(rest == 0, p.dtype.type(1), rest)
+
+    def draw(left: Any, given: Any) -> Any:
+        words, share = given
+        found = draw_successes(words, left, fnp.clip(share, 0, 1))
+        return left - found, found
+
+    left = fnp.broadcast_to(n, shape[:-1])
+    _, counts = scan(draw, left, (threefry.split_words(words, shape[-1:]), shares))
+    return fnp.moveaxis(counts, 0, -1).astype(dtype)
 
 
 # -- choices ---------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from ... import distributed, tree
 from ...core.aval import aval_of
 from ...core.errors import ShapeError, StructureError
 from .arrays import array_of, convert, value_of
-from .devices import CPU, Sharding, SingleDeviceSharding
+from .devices import CPU, Sharding, SingleDeviceSharding, as_sharding
 from .meshes import (
     CONTEXT_MESH,
     AbstractMesh,
@@ -51,21 +51,22 @@ def context_mesh(what: str) -> Any:
 
 
 def sharding_of(given: Any, what: str) -> Any:
-    """Return a sharding for a sharding, or for a spec that belongs to the mesh that was set.
+    """Return a sharding for a sharding, a device, or a spec that belongs to the mesh that was set.
 
     Raises:
         StructureError: no mesh was set.
-        TypeError: it is neither.
+        TypeError: it is none of these.
     """
     if isinstance(given, PartitionSpec):
         return NamedSharding(context_mesh(f"{what} of {given!r}"), given)
+    given = as_sharding(given)
     if not isinstance(given, Sharding):
-        raise TypeError(f"{what} takes a NamedSharding or a PartitionSpec, not {given!r}")
+        raise TypeError(f"{what} takes a NamedSharding, a PartitionSpec or a device, not {given!r}")
     return given
 
 
 def place_all(xs: Any, shardings: Any, what: str) -> Any:
-    """Return a pytree of arrays that lie as a prefix of it says: they are whole.
+    """Return a pytree of arrays that lie as a prefix of it says: they are whole. None leaves them as they are.
 
     Raises:
         ShapeError: a spec divides more axes than there are.
@@ -73,11 +74,11 @@ def place_all(xs: Any, shardings: Any, what: str) -> Any:
     xs = map_leaves(xs)
     leaves, treedef = tree.flatten(xs)
     owners = tree.leaves(tree.broadcast(shardings, xs), is_leaf=lambda leaf: leaf is None)
-    found = [sharding_of(owner, what) for owner in owners]
+    found = [None if owner is None else sharding_of(owner, what) for owner in owners]
     for x, sharding in zip(leaves, found):
         if isinstance(sharding, NamedSharding):
-            sharding.place(value_of(x))
-    return treedef.unflatten(leaves)
+            sharding.place(x._fx_value)  # of keys their words
+    return treedef.unflatten([x if s is None else x.placed(s) for x, s in zip(leaves, found)])
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:
@@ -147,7 +148,7 @@ def as_whole(what: str, shape: Sequence[int], sharding: Any, data: Any, dtype: A
     x = array_of(value_of(data))
     if aval_of(value_of(x)).shape != tuple(shape):
         raise ShapeError(f"{what}: the data has the shape {x.shape}, the array {tuple(shape)}")
-    return x if dtype is None else convert(x, dtype)
+    return (x if dtype is None else convert(x, dtype)).placed(sharding_of(sharding, what))
 
 
 def make_array_from_callback(

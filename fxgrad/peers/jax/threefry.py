@@ -21,7 +21,7 @@ from ...core.errors import DTypeError, ShapeError
 from ...core.surface import SurfaceObject
 from ...transforms.jit import jit
 from .arrays import INSTANCES, Array, array_of, value_of
-from .devices import CPU, SingleDeviceSharding
+from .devices import OnDevice
 from .dtypes import finfo, is_wide, prng_key
 
 WORD = np.dtype(np.uint32)
@@ -62,12 +62,11 @@ class KeyType:
 KEY_TYPE = KeyType()
 
 
-class KeyArray(SurfaceObject):
+class KeyArray(OnDevice, SurfaceObject):
     """An array of typed keys, as `jax.random.key` makes them: for transforms their words."""
 
-    __slots__ = ("__weakref__", "_fx_value")
-    dtype, weak_type, device = KEY_TYPE, False, CPU
-    sharding = SingleDeviceSharding()
+    __slots__ = ("__weakref__", "_fx_sharding", "_fx_value")
+    dtype, weak_type = KEY_TYPE, False
 
     def __fxgrad_value__(self) -> Any:
         return self._fx_value
@@ -95,14 +94,6 @@ class KeyArray(SurfaceObject):
         """Return the keys in another shape."""
         shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         return KeyArray.__fxgrad_object__(self._fx_value.reshape((*shape, 2)))
-
-    def devices(self) -> set[Any]:
-        """Return the devices on which they are."""
-        return {CPU}
-
-    def block_until_ready(self) -> KeyArray:
-        """Return the keys: they have been computed."""
-        return self
 
     def __eq__(self, other: object) -> Any:
         return (
@@ -194,9 +185,20 @@ def fraction(random_bits: Any, dtype: Any) -> Any:
     return lax.bitcast_convert_type(filled, dtype) - dtype.type(1)
 
 
+def fractions(words: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return numbers that are uniform from 0 to below 1."""
+    width = 8 if finfo(dtype).nmant < 8 else dtype.itemsize * 8
+    return fraction(bits(words, shape, width), dtype)
+
+
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:
     """Return the words of the keys that a key is split into."""
     return fnp.stack(enciphered_numbers(words, shape), axis=-1)
+
+
+def keys_of(words: Any, num: int) -> list[Any]:
+    """Return the words of so many keys."""
+    return list(split_words(words, (num,)))
 
 
 def fold_words(words: Any, data: Any) -> Any:

@@ -53,11 +53,11 @@ class Shadow(ModuleType):
     def __getattr__(self, name: str) -> Any:
         original = getattr(self._original, name)
         root = self.__name__.partition(".")[0]
-        if isinstance(original, ModuleType):
-            return (
-                shadow_of(original.__name__) if f"{original.__name__}.".startswith(f"{root}.") else original
-            )
-        found = decide(original, getattr(self._own, name, None), root)
+        if not isinstance(original, ModuleType):
+            found = decide(original, getattr(self._own, name, None), root)
+        else:
+            is_inside = original.__name__.partition(".")[0] == root
+            found = shadow_of(original.__name__) if is_inside else original
         if not name.startswith("__"):
             self.__dict__[name] = found
         return found

@@ -1,0 +1,48 @@
+"""What can be seen of an index before it is used: whether its integers are within the bounds of an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from ...core.interpreter import Tracer
+
+
+def is_within(key: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an index can be seen to have no integer out of bounds: of slices, masks, and plain integers."""
+    keys = key if type(key) is tuple else (key,)
+    if all(k is None or k is Ellipsis or type(k) is slice for k in keys):
+        return True
+    axis = 0
+    for place, k in enumerate(keys):
+        if k is None or type(k) is slice:
+            axis += k is not None
+        elif k is Ellipsis:
+            axis = len(shape) - sum(axes_of(e) for e in keys[place + 1 :])
+        elif isinstance(k, int | ndarray | np.generic) and not isinstance(k, bool):
+            entries = np.asarray(k)
+            if entries.dtype.kind == "b":
+                axis += entries.ndim
+                continue
+            if axis >= len(shape):
+                return True  # too many: NumPy says so
+            n = shape[axis]
+            if entries.size and not (entries.min() >= -n and entries.max() < n):
+                return False
+            axis += 1
+        elif isinstance(k, Tracer):
+            if k.dtype.kind != "b":
+                return False
+            axis += k.ndim
+        else:
+            return True
+    return True
+
+
+def axes_of(entry: Any) -> int:
+    """Return for how many axes an entry of an index stands."""
+    if entry is None:
+        return 0
+    return np.ndim(entry) if getattr(entry, "dtype", None) == np.dtype(bool) else 1
