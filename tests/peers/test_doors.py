@@ -173,6 +173,35 @@ def test_the_answer_is_that_of_jax(name, given):
     np.testing.assert_allclose(given[name][2], entries, rtol=TOLERANCE, atol=1e-6)
 
 
+def test_what_a_users_function_returns_is_a_value_to_solvers_and_rules():
+    """Un-jitted derivatives of solvers, and custom rules of Python's numbers."""
+    text = """
+import jax, jax.numpy as jnp
+from functools import partial
+from jax import lax
+from jax.experimental.ode import odeint
+
+def end(rates):
+    return odeint(lambda y, t, k: -k[0] * y + k[1], jnp.array([10.0, 5.0]), jnp.array([0.0, 5.0]), rates)[-1].sum()
+
+print([round(float(g), 3) for g in jax.grad(end)(jnp.array([1.0, 0.1]))])
+
+@partial(jax.custom_vjp, nondiff_argnums=0)
+def limit(f, a, start):
+    apart = lambda s: jnp.abs(s[0] - s[1]) > 1e-6
+    return lax.while_loop(apart, lambda s: (s[1], f(a, s[1])), (start, f(a, start)))[1]
+
+limit.defvjp(lambda f, a, start: (limit(f, a, start), a), lambda f, a, ct: (ct / (2 * jnp.sqrt(a)), 0.0))
+print(round(float(jax.grad(lambda a: limit(lambda a, x: 0.5 * (x + a / x), a, a))(4.0)), 5))
+"""
+    assert output(text).split("\n")[:2] == ["[-0.697, 1.987]", "0.25"]
+
+
+def test_a_module_lists_what_it_has():
+    asked = "import jax, jax.numpy as jnp; print({'grad', 'vmap'} <= {*dir(jax)}, {'sin', 'nonzero'} <= {*dir(jnp)})"
+    assert output(asked).split() == ["True", "True"]
+
+
 def test_arrays_cannot_be_written_into():
     program = """
 import copy, pickle

@@ -21,7 +21,7 @@ from ...lax import (
     ScatterDimensionNumbers,
 )
 from .arrays import convert, lift, value_of
-from .custom_rules import known_leaf
+from .custom_rules import number_as_array
 from .dtypes import canonicalize_dtype
 from .primitives import SHOWN_BY_LAX
 from .programs import lift_program, map_leaves
@@ -31,7 +31,8 @@ globals().update(SHOWN_BY_LAX)
 __all__ = [
     *SHOWN_BY_LAX, "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision", "RoundingMethod",
     "ScatterDimensionNumbers", "approx_max_k", "approx_min_k", "broadcast_like", "composite", "cond",
-    "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "platform_dependent", "random_gamma_grad",
+    "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "platform_dependent",
+    "random_gamma_grad",
     "scan", "shape_as_value", "stop_gradient", "with_sharding_constraint",
 ]  # fmt: skip
 
@@ -55,7 +56,7 @@ def custom_root(
 ) -> Any:  # fmt: skip
     """Find a root of f by `solve`; numbers in the guess have the precision of arrays."""
     return find_root(
-        f, pytree.map(known_leaf, initial_guess, is_leaf=is_object), solve, tangent_solve, has_aux
+        f, pytree.map(number_as_array, initial_guess, is_leaf=is_object), solve, tangent_solve, has_aux
     )
 
 
