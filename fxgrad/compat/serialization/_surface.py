@@ -14,9 +14,10 @@ from .settings import get_default_load_endianness as get_default_load_endianness
 from .settings import get_default_mmap_options as get_default_mmap_options
 from .settings import set_default_load_endianness as set_default_load_endianness
 from .settings import set_default_mmap_options as set_default_mmap_options
-from .storages import MapLocation as MAP_LOCATION
+from .storages import MapLocation as _MapLocation
 from .storages import StorageType as StorageType
 from .storages import default_restore_location as default_restore_location
 from .storages import location_tag as location_tag
 
 DEFAULT_PROTOCOL = 2  # of pickles, as in torch
+MAP_LOCATION = _MapLocation
