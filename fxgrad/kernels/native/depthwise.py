@@ -20,8 +20,7 @@ from ...core.costs import (
     TOGETHER_ENTRIES,
 )
 from ..memory import allocate
-from . import arrays
-from .correlation import lanes, read_table, remainder, scratch, smaller, watch_finite
+from .correlation import each_unit, lanes, read_table, remainder, smaller, watch_finite
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
 from .planes import Geometry, Planes, grid, lay_out, lay_out_phases
@@ -218,14 +217,9 @@ def windows_function(name: str, element: str, tile: int) -> Function:
     block of channels)."""
     width = lanes(element)
     vector = Type(element, width)
-    f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
-    first, last, table, *given = f.arguments
-    x, weights, y = (arrays.address(f, array) for array in given)
-    a = read_table(f, table, WINDOWS)
-    zero = f.constant(0.0, vector)
-    with scratch(f, a["scratch"]) as (memory, status), f.loop(last, start=first) as unit:
-        planes = align(f, memory)
-        sample, block = unit.index / a["blocks"], find_block(a, remainder(unit.index, a["blocks"]), width)
+    with each_unit(name, WINDOWS) as (f, a, (x, weights, y), memory, status, unit):
+        zero, planes = f.constant(0.0, vector), align(f, memory)
+        sample, block = unit / a["blocks"], find_block(a, remainder(unit, a["blocks"]), width)
         source = f.place(x, sample * a["x_sample"], element)
         copy_vectors(
             f, vector, block, source, planes, *(a[n] for n in ("pitch", "at_rows", "rows", "stride"))
@@ -269,14 +263,9 @@ def taps_function(name: str, element: str, step: int) -> Function:
     the samples, a block of channels), with results of their own."""
     width = lanes(element)
     vector = Type(element, width)
-    f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
-    first, last, table, *given = f.arguments
-    x, w, y = (arrays.address(f, array) for array in given)
-    a = read_table(f, table, TAPS)
-    zero = f.constant(0.0, vector)
-    with scratch(f, a["scratch"]) as (memory, status), f.loop(last, start=first) as unit:
-        planes = align(f, memory)
-        part, block = unit.index / a["blocks"], find_block(a, remainder(unit.index, a["blocks"]), width)
+    with each_unit(name, TAPS) as (f, a, (x, w, y), memory, status, unit):
+        zero, planes = f.constant(0.0, vector), align(f, memory)
+        part, block = unit / a["blocks"], find_block(a, remainder(unit, a["blocks"]), width)
         w_planes, sums = (f.place(planes, a[n], element) for n in ("w_place", "sums_place"))
         with f.loop(block.vectors * a["whole"]) as tap:
             f.store(zero, sums, tap.index * width)
