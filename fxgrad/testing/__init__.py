@@ -7,15 +7,22 @@
 * `strategies`: for property-based tests with hypothesis.
 """
 
-from ..checking.finite_differences import inner as inner
-from ..checking.finite_differences import measured_jvp as measured_jvp
-from ..checking.finite_differences import random_like as random_like
+from ..checking.finite_differences import inner, measured_jvp, random_like
 from ..core.face import show_public_names
-from . import strategies as strategies
-from .gradients import check_grads as check_grads
-from .gradients import check_jvp as check_jvp
-from .gradients import check_vjp as check_vjp
-from .gradients import check_vmap as check_vmap
-from .table import coverage as coverage
+from . import strategies
+from .gradients import check_grads, check_jvp, check_vjp, check_vmap
+from .table import coverage
+
+__all__ = [
+    "check_grads",
+    "check_jvp",
+    "check_vjp",
+    "check_vmap",
+    "coverage",
+    "inner",
+    "measured_jvp",
+    "random_like",
+    "strategies",
+]
 
 show_public_names(__name__)

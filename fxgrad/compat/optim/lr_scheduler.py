@@ -1,5 +1,6 @@
 """The names of `torch.optim.lr_scheduler`: learning rates that change from epoch to epoch."""
 
+from ...extend import show_public_names as _show_public_names
 from .combinations import ChainedScheduler as ChainedScheduler
 from .combinations import SequentialLR as SequentialLR
 from .cycles import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
@@ -17,3 +18,5 @@ from .decays import StepLR as StepLR
 from .plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from .scheduler import LRScheduler as LRScheduler
 from .scheduler import _LRScheduler  # noqa: F401  the name that it had before
+
+_show_public_names(__name__)
