@@ -189,10 +189,11 @@ class LazyPackage(ModuleType):
 
 
 def show_public_names(name: str) -> None:
-    """Let a module that is no package list its public names only, and suggest one for a name that it has not. To be
-    called at its end."""
+    """Let a module that is no package list its public names only, in `__all__` too, and suggest one for a name that it
+    has not. To be called at its end."""
     module: Any = sys.modules[name]
     names: dict[str, Any] = module.__dict__
+    names.setdefault("__all__", public_names(module))
     own = {key for key in names if key.startswith("__")}
     names["__dir__"] = lambda: sorted({*own, *public_names(module)})
     names.setdefault("__getattr__", partial(find_nothing, name))

@@ -15,6 +15,7 @@ from ..numpy import boxes  # traced values behave like arrays
 if TYPE_CHECKING:  # those that programs use most come first: a name is looked for in one after another
     from . import linalg
     from .control import *
+    from .elementwise import *
     from .operations import *
     from .reductions import *
     from .shaping import *

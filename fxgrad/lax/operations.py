@@ -1,4 +1,4 @@
-"""Elementwise operations, comparisons, bits and dtypes under the names of jax.lax.
+"""Operations of jax.lax that NumPy has not, or means otherwise: arithmetic, choice, bits and dtypes.
 
 jax.lax requires operands of one dtype and shape; these operations broadcast and promote as NumPy does. A program that
 jax.lax accepts gives the same result here; one that it refuses may be accepted.
@@ -18,62 +18,10 @@ from ..core.arrays import as_value
 from ..core.errors import DTypeError
 from ..core.interpreter import api_boundary
 from ..core.shapes import as_dtype, as_shape
-from ..core.typing import Array, ArrayLike, Binary, DType, PyTree, Shape, Unary
+from ..core.typing import Array, ArrayLike, DType, PyTree, Shape
 from ..numpy.composite import cast, composite, dtype_of, kind, operand
 from ..transforms.custom.jvp_vjp import stop_gradient
-
-# -- under NumPy's meaning ------------------------------------------
-add: Binary = fnp.add
-sub: Binary = fnp.subtract
-mul: Binary = fnp.multiply
-neg: Unary = fnp.negative
-pow: Binary = fnp.power
-rem: Binary = fnp.fmod
-reciprocal: Unary = fnp.reciprocal
-square: Unary = fnp.square
-sqrt: Unary = fnp.sqrt
-cbrt: Unary = fnp.cbrt
-exp: Unary = fnp.exp
-exp2: Unary = fnp.exp2
-expm1: Unary = fnp.expm1
-log: Unary = fnp.log
-log1p: Unary = fnp.log1p
-sin: Unary = fnp.sin
-cos: Unary = fnp.cos
-tan: Unary = fnp.tan
-asin: Unary = fnp.asin
-acos: Unary = fnp.acos
-atan: Unary = fnp.atan
-atan2: Binary = fnp.atan2
-sinh: Unary = fnp.sinh
-cosh: Unary = fnp.cosh
-tanh: Unary = fnp.tanh
-asinh: Unary = fnp.asinh
-acosh: Unary = fnp.acosh
-atanh: Unary = fnp.atanh
-abs: Unary = fnp.abs
-sign: Unary = fnp.sign
-floor: Unary = fnp.floor
-ceil: Unary = fnp.ceil
-nextafter: Binary = fnp.nextafter
-max: Binary = fnp.maximum
-min: Binary = fnp.minimum
-real: Unary = fnp.real
-imag: Unary = fnp.imag
-conj: Unary = fnp.conj
-eq: Binary = fnp.equal
-ne: Binary = fnp.not_equal
-lt: Binary = fnp.less
-le: Binary = fnp.less_equal
-gt: Binary = fnp.greater
-ge: Binary = fnp.greater_equal
-bitwise_and: Binary = fnp.bitwise_and
-bitwise_or: Binary = fnp.bitwise_or
-bitwise_xor: Binary = fnp.bitwise_xor
-bitwise_not: Unary = fnp.bitwise_not
-shift_left: Binary = fnp.left_shift
-shift_right_arithmetic: Binary = fnp.right_shift
-is_finite: Unary = fnp.isfinite
+from .elementwise import abs, add, ge, ne, pow, real, reciprocal, sign, sqrt
 
 
 # -- arithmetic ------------------------------------------
@@ -389,77 +337,26 @@ def optimization_barrier(operand: PyTree) -> PyTree:
 
 __all__ = [
     "RoundingMethod",
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
     "bitcast_convert_type",
-    "bitwise_and",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_xor",
     "broadcasted_iota",
-    "cbrt",
-    "ceil",
     "clamp",
     "clz",
     "complex",
-    "conj",
     "convert_element_type",
-    "cos",
-    "cosh",
     "div",
     "dtype",
     "empty",
-    "eq",
-    "exp",
-    "exp2",
-    "expm1",
-    "floor",
     "full",
     "full_like",
-    "ge",
-    "gt",
-    "imag",
     "integer_pow",
     "iota",
-    "is_finite",
-    "le",
-    "log",
-    "log1p",
     "logistic",
-    "lt",
-    "max",
-    "min",
-    "mul",
-    "ne",
-    "neg",
-    "nextafter",
     "optimization_barrier",
     "population_count",
-    "pow",
-    "real",
-    "reciprocal",
-    "rem",
     "round",
     "rsqrt",
     "select",
     "select_n",
-    "shift_left",
-    "shift_right_arithmetic",
     "shift_right_logical",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
     "stop_gradient",
-    "sub",
-    "tan",
-    "tanh",
 ]

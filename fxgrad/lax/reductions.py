@@ -19,7 +19,7 @@ from ..core.typing import Array, ArrayLike, DType
 from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normalize_axes, normalize_axis
 from ..numpy.composite import operand as array
 from ..transforms.vmap import vmap
-from .operations import add, max, min, mul
+from .elementwise import add, max, min, mul
 
 
 class Precision(Enum):

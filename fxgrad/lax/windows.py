@@ -15,7 +15,7 @@ from ..core.typing import Array, ArrayLike
 from ..numpy.composite import cast, dtype_of
 from ..numpy.composite import operand as array
 from .convolution import Padding, dilated_sizes, numbers_per_axis, pads_per_axis
-from .operations import add, max, min, mul
+from .elementwise import add, max, min, mul
 from .reductions import reduce
 from .shaping import pad
 

@@ -291,6 +291,12 @@ def operands(values: Any) -> list[Array]:
     return [operand(v) for v in values]
 
 
+def floating(value: Any) -> Array:
+    """Return an argument as an array of floating or complex numbers."""
+    x = operand(value)
+    return cast(x, np.float64) if kind(x) in "biu" else x
+
+
 def dtype_of(x: Any) -> np.dtype[Any]:
     """Return NumPy's dtype of an array of any library."""
     return aval_of(x).dtype

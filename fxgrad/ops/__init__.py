@@ -9,155 +9,37 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..core.face import missing_attribute
-from . import operators, vocabulary  # rules are written with Python's operators
-from .activation import relu, sigmoid, sigmoid_slope, silu, softplus
-from .bits import bitcast, reduce_precision
-from .contraction import LETTERS, contract, contract_aval
-from .elementwise import (
-    absolute,
-    add,
-    angle,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    bessel_i,
-    bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
-    cbrt,
-    ceil,
-    checkpoint_name,
-    conjugate,
-    convert,
-    copysign,
-    cos,
-    cosh,
-    degrees,
-    divide,
-    equal,
-    exp,
-    exp2,
-    expm1,
-    fabs,
-    floor,
-    floor_divide,
-    fmax,
-    fmin,
-    fmod,
-    gcd,
-    greater,
-    greater_equal,
-    heaviside,
-    hypot,
-    imag,
-    isfinite,
-    isinf,
-    isnan,
-    lcm,
-    ldexp,
-    left_shift,
-    less,
-    less_equal,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logaddexp2,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    make_complex,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    nextafter,
-    not_equal,
-    positive,
-    power,
-    radians,
-    real,
-    reciprocal,
-    remainder,
-    right_shift,
-    rint,
-    round,
-    sign,
-    signbit,
-    sin,
-    sinh,
-    spacing,
-    sqrt,
-    square,
-    static_power,
-    stop_gradient,
-    subtract,
-    tan,
-    tanh,
-    trunc,
-    unit_vector,
-    where,
-    with_derivative_of,
+from . import (
+    activation,
+    bits,
+    contraction,
+    elementwise,
+    indexing,
+    operators,  # rules are written with Python's operators
+    reduction,
+    shaping,
+    slicing,
+    vocabulary,
 )
-from .indexing import (
-    ARRAY,
-    getitem,
-    move_axis,
-    parse_index,
-    scatter_add,
-    take_along,
-    update,
-)
-from .reduction import (
-    argmax,
-    argmin,
-    cummax,
-    cummin,
-    cumprod,
-    cumsum,
-    norm2,
-    recurrence,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-    restore_axes,
-    shift_right,
-)
-from .shaping import (
-    broadcast_to,
-    broadcast_transpose,
-    concatenate,
-    flip,
-    from_sequence,
-    full_like,
-    pad,
-    permute,
-    promote_dtypes,
-    reshape,
-    result_dtype,
-    stack,
-    zeros_like,
-)
-from .slicing import dynamic_slice, dynamic_update_slice, zeros_of_shape
+from .contraction import LETTERS, contract_aval
+from .indexing import ARRAY, move_axis, parse_index, take_along
+from .reduction import restore_axes, shift_right
+from .shaping import broadcast_transpose, from_sequence, promote_dtypes, result_dtype, stack, zeros_like
+from .slicing import zeros_of_shape
 
 if TYPE_CHECKING:
+    from .activation import *
     from .banded import *
+    from .bits import *
+    from .contraction import *
     from .convolution import *
     from .determinants import *
+    from .elementwise import *
     from .elimination import *
     from .filters import *
     from .fourier import *
     from .hermitian import *
+    from .indexing import *
     from .integrals import *
     from .library import *
     from .linalg import *
@@ -165,8 +47,11 @@ if TYPE_CHECKING:
     from .matrix_functions import *
     from .projection import *
     from .random import *
+    from .reduction import *
     from .reflections import *
     from .sequence import *
+    from .shaping import *
+    from .slicing import *
     from .sliding import *
     from .sorting import *
     from .sparse import *
@@ -176,6 +61,10 @@ if TYPE_CHECKING:
     from .transfer import *
     from .trigonometric import *
     from .unitary import *
+
+# The families that are loaded with the package: their primitives are its names.
+for _family in (activation, bits, contraction, elementwise, indexing, reduction, shaping, slicing):
+    globals().update({name: value for name, value in vars(_family).items() if hasattr(value, "primitive")})
 
 # Families that are not loaded with the package, and their names.
 _RARE = {

@@ -17,11 +17,6 @@ def is_candidate(equation: Equation) -> bool:
     return entrywise and len(equation.outputs) == 1 and equation.outputs[0].aval.size > 1
 
 
-def is_at_an_end(reduction: Equation) -> bool:
-    """Whether a reduction reduces the first or the last axes."""
-    return reduces_an_end(reduction.inputs[0].aval.shape, reduction.params["axes"])
-
-
 def is_worth_fusing(group: Sequence[Equation]) -> bool:
     """Whether a group saves a launch, and is more than reductions, for which the array library has better ones."""
     steps = [e for e in group if e.primitive.computes not in REPEATS]

@@ -6,7 +6,17 @@ import numpy
 import pytest
 
 import fxgrad
-from fxgrad.lax import collectives, convolution, operations, reductions, shaping, sorting, windows
+from fxgrad.core.face import public_names
+from fxgrad.lax import (
+    collectives,
+    convolution,
+    elementwise,
+    operations,
+    reductions,
+    shaping,
+    sorting,
+    windows,
+)
 from tests.parity.oracle import JAX, same
 
 import jax  # isort: skip
@@ -251,8 +261,8 @@ ELSEWHERE = {
 }  # an enumeration, NumPy's function, one of all types
 NAMES = {
     name
-    for part in (operations, shaping, reductions, convolution, windows, collectives, sorting)
-    for name in part.__all__
+    for part in (elementwise, operations, shaping, reductions, convolution, windows, collectives, sorting)
+    for name in public_names(part)
 } - ELSEWHERE
 
 

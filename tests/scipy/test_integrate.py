@@ -120,6 +120,21 @@ def test_solve_ivp_takes_the_steps_of_scipy(method):
     np.testing.assert_allclose(fx.jit(lambda a: solve(a, T))(1.1), solve(1.1, T), 1e-9)
 
 
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
+def test_between_steps_a_solution_knows_the_time(method):
+    """The slope depends on the time; the places lie inside of steps."""
+
+    def solve(a):
+        options = {"method": method, "t_eval": np.linspace(0.1, 3.9, 23), "rtol": 1e-8, "atol": 1e-10}
+        return integrate.solve_ivp(lambda t, y: a * np.cos(t) * y, (0.0, 4.0), np.ones(1), **options).y[0]
+
+    places = np.linspace(0.1, 3.9, 23)
+    tolerance = 1e-4 if method == "RK23" else 1e-6
+    np.testing.assert_allclose(fx.jit(solve)(1.5), np.exp(1.5 * np.sin(places)), tolerance)
+    slope = np.sin(places) * np.exp(1.5 * np.sin(places))
+    np.testing.assert_allclose(fx.jacfwd(solve)(1.5), slope, tolerance, tolerance)
+
+
 def test_solve_ivp_says_what_traced_programs_cannot_do():
     def solve(k, **options):
         return integrate.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), np.ones(1), **options).y

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import CURRENT, EVAL, BatchTracer, PrimalTracer, levels
+from ...extend import CURRENT, EVAL, BatchTracer, levels
 from .._core.error_messages import captured_target_error
-from .._core.layout import inverse_order, layout_array, order_of
+from .._core.layout import batch_levels, contained_array, inverse_order, layout_array, order_of
 from .._core.memory import is_array
 from .._core.modes import NO_GRAD, QUIET
 from .._core.overriding import ORDINARY_CLASSES
@@ -248,14 +248,7 @@ def draw_plainly(
 def batch_of(value: Any) -> tuple[Any, list[Any]]:
     """Return the array of which a value is an entry, and the levels that map its first axes; None if it is not
     known."""
-    found: list[Any] = []
-    while not is_array(value):
-        if isinstance(value, BatchTracer):
-            found.insert(0, value.interpreter)
-        elif not isinstance(value, PrimalTracer):
-            return None, found
-        value = value.primal if isinstance(value, PrimalTracer) else value.value
-    return value, found
+    return contained_array(value), batch_levels(value)[::-1]
 
 
 def batch_order(tensor: Tensor, different: Sequence[Any]) -> tuple[int, ...] | None:

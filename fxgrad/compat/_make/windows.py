@@ -44,6 +44,16 @@ def cosine_sum(*factors: float) -> Callable[[Any], Any]:
     return lambda place: sum(a * np.cos(2 * np.pi * k * place) for k, a in enumerate(factors))
 
 
+def triangle(place: Any) -> Any:
+    """The function that rises from 0 to 1 in the middle, and falls."""
+    return 1 - np.abs(2 * place - 1)
+
+
+def kaiser_shape(beta: float) -> Callable[[Any], Any]:
+    """Return the function I₀(beta·√(1 - (2·place - 1)²)) / I₀(beta)."""
+    return lambda place: np.i0(beta * np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))) / np.i0(beta)
+
+
 @expose()
 def hann_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
     """The window sin²(π·place).
@@ -75,7 +85,7 @@ def blackman_window(window_length: int, periodic: bool = True, **options: Unpack
 @expose()
 def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
     """The window 1 - |2·place - 1|."""
-    return make_window("bartlett_window", window_length, periodic, lambda p: 1 - np.abs(2 * p - 1), options)
+    return make_window("bartlett_window", window_length, periodic, triangle, options)
 
 
 @expose()
@@ -83,11 +93,7 @@ def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[Options]
 ) -> Tensor:
     """The window I₀(beta·√(1 - (2·place - 1)²)) / I₀(beta)."""
-
-    def shape(place) -> Any:
-        return np.i0(beta * np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))) / np.i0(beta)
-
-    return make_window("kaiser_window", window_length, periodic, shape, options)
+    return make_window("kaiser_window", window_length, periodic, kaiser_shape(beta), options)
 
 
 # -- torch.signal.windows ------------------------------------------
@@ -177,9 +183,7 @@ def nuttall(M: int, *, sym: bool = True, **options: Unpack[SignalOptions]) -> Te
 @expose("signal.windows")
 def bartlett(M: int, *, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
     """The triangle 1 - |2n/(N - 1) - 1|."""
-    return make_signal_window(
-        "bartlett", M, sym, lambda n, count: 1 - np.abs(2 * n / (count - 1) - 1), **options
-    )
+    return make_signal_window("bartlett", M, sym, lambda n, count: triangle(n / (count - 1)), **options)
 
 
 @expose("signal.windows")
@@ -229,8 +233,5 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[Si
             f"beta must be non-negative, got: {beta} instead.",
             hint=f"beta={-beta}; the window is the same for both signs",
         )
-
-    def shape(n, count: int) -> Any:
-        return np.i0(beta * np.sqrt(np.maximum(1 - (2 * n / (count - 1) - 1) ** 2, 0))) / np.i0(beta)
-
-    return make_signal_window("kaiser", M, sym, shape, **options)
+    shape = kaiser_shape(beta)
+    return make_signal_window("kaiser", M, sym, lambda n, count: shape(n / (count - 1)), **options)

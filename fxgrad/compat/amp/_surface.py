@@ -1,16 +1,10 @@
 """The names of `torch.amp`."""
 
 from .. import _surface  # Tensors have all their methods
-from . import autocast_mode, grad_scaler
-from .autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
-from .grad_scaler import GradScaler
-
-__all__ = [
-    "GradScaler",
-    "autocast",
-    "autocast_mode",
-    "custom_bwd",
-    "custom_fwd",
-    "grad_scaler",
-    "is_autocast_available",
-]
+from . import autocast_mode as autocast_mode
+from . import grad_scaler as grad_scaler
+from .autocast_mode import autocast as autocast
+from .autocast_mode import custom_bwd as custom_bwd
+from .autocast_mode import custom_fwd as custom_fwd
+from .autocast_mode import is_autocast_available as is_autocast_available
+from .grad_scaler import GradScaler as GradScaler

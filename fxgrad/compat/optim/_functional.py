@@ -1,31 +1,17 @@
 """torch.optim._functional: the optimizers as functions of lists of Tensors."""
 
-from __future__ import annotations
+from ...extend import show_public_names as _show_public_names
+from .adadelta import adadelta as adadelta
+from .adagrad import adagrad as adagrad
+from .adam import adam as adam
+from .adamax import adamax as adamax
+from .adamw import adamw as adamw
+from .asgd import asgd as asgd
+from .nadam import nadam as nadam
+from .radam import radam as radam
+from .rmsprop import rmsprop as rmsprop
+from .rprop import rprop as rprop
+from .sgd import sgd as sgd
+from .sparse_adam import sparse_adam as sparse_adam
 
-from .adadelta import adadelta
-from .adagrad import adagrad
-from .adam import adam
-from .adamax import adamax
-from .adamw import adamw
-from .asgd import asgd
-from .nadam import nadam
-from .radam import radam
-from .rmsprop import rmsprop
-from .rprop import rprop
-from .sgd import sgd
-from .sparse_adam import sparse_adam
-
-__all__ = [
-    "adadelta",
-    "adagrad",
-    "adam",
-    "adamax",
-    "adamw",
-    "asgd",
-    "nadam",
-    "radam",
-    "rmsprop",
-    "rprop",
-    "sgd",
-    "sparse_adam",
-]
+_show_public_names(__name__)

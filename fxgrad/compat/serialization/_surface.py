@@ -1,38 +1,23 @@
 """The names of `torch.serialization`."""
 
 from .. import _surface  # Tensors have all their methods
-from . import safetensors
-from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
-from .files import get_unsafe_globals_in_checkpoint, load, save
-from .settings import (
-    LoadEndianness,
-    get_default_load_endianness,
-    get_default_mmap_options,
-    set_default_load_endianness,
-    set_default_mmap_options,
-)
-from .storages import MapLocation as MAP_LOCATION
-from .storages import StorageType, default_restore_location, location_tag
+from . import safetensors as safetensors
+from .allowed import add_safe_globals as add_safe_globals
+from .allowed import clear_safe_globals as clear_safe_globals
+from .allowed import get_safe_globals as get_safe_globals
+from .allowed import safe_globals as safe_globals
+from .files import get_unsafe_globals_in_checkpoint as get_unsafe_globals_in_checkpoint
+from .files import load as load
+from .files import save as save
+from .settings import LoadEndianness as LoadEndianness
+from .settings import get_default_load_endianness as get_default_load_endianness
+from .settings import get_default_mmap_options as get_default_mmap_options
+from .settings import set_default_load_endianness as set_default_load_endianness
+from .settings import set_default_mmap_options as set_default_mmap_options
+from .storages import MapLocation as _MapLocation
+from .storages import StorageType as StorageType
+from .storages import default_restore_location as default_restore_location
+from .storages import location_tag as location_tag
 
 DEFAULT_PROTOCOL = 2  # of pickles, as in torch
-
-__all__ = [
-    "DEFAULT_PROTOCOL",
-    "MAP_LOCATION",
-    "LoadEndianness",
-    "StorageType",
-    "add_safe_globals",
-    "clear_safe_globals",
-    "default_restore_location",
-    "get_default_load_endianness",
-    "get_default_mmap_options",
-    "get_safe_globals",
-    "get_unsafe_globals_in_checkpoint",
-    "load",
-    "location_tag",
-    "safe_globals",
-    "safetensors",
-    "save",
-    "set_default_load_endianness",
-    "set_default_mmap_options",
-]
+MAP_LOCATION = _MapLocation

@@ -35,7 +35,7 @@ from .correlation import (
     windows_function,
 )
 from .kernel import ELEMENTS, ask_kernel
-from .planes import Planes, grid, join_rows, lay_out, lay_out_phases
+from .planes import Geometry, Planes, grid, join_rows, lay_out, lay_out_phases
 from .tables import Plan, Table, elements, grid_of_taps, odd_lines
 from .threads import Crew
 
@@ -74,22 +74,12 @@ def correlate(
         w = depthwise.put_last(w)
     if not last and x.shape[1] > 1 and abs(x.strides[-1]) > 2 * x.itemsize:
         x = np.ascontiguousarray(x)  # each group would be picked out of all lines
-    key = (
-        x.shape,
-        x.strides,
-        w.shape,
-        w.strides,
-        x.dtype.char,
-        *counts,
-        *steps,
-        *pads,
-        *x_dilations,
-        *w_dilations,
-    )
+    geometry = Geometry(counts, steps, pads, x_dilations, w_dilations)
+    key = (x.shape, x.strides, w.shape, w.strides, x.dtype.char, *map(tuple, geometry))
     make, run = WAYS[last, forward]
     plan = _plans.get(key)
     if plan is None:
-        plan = _plans[key] = make(x, w, counts, steps, pads, x_dilations, w_dilations)
+        plan = _plans[key] = make(x, w, geometry)
     return run(x, w, counts, products, plan)
 
 
@@ -162,21 +152,11 @@ def spread_offsets(table: dict[str, Any], offsets: np.ndarray, taps: np.ndarray)
     return (np.arange(table["channels"])[:, None] * size + offsets).reshape(-1)
 
 
-def plan_windows(
-    x: np.ndarray,
-    w: np.ndarray,
-    counts: Numbers,
-    steps: Numbers,
-    pads: Any,
-    x_dilations: Numbers,
-    w_dilations: Numbers,
-) -> Plan:
+def plan_windows(x: np.ndarray, w: np.ndarray, geometry: Geometry) -> Plan:
     """Plan the correlation with small kernels."""
     (b, g, c), f, sizes = x.shape[:3], w.shape[1], w.shape[3:]
     strides, w_strides, vector = elements(x), elements(w), lanes(ELEMENTS[x.dtype])
-    planes, phases = lay_out_phases(
-        x.shape[3:], strides[3:], sizes, counts, steps, pads, x_dilations, w_dilations
-    )
+    planes, phases = lay_out_phases(x.shape[3:], strides[3:], sizes, geometry)
     block, vectors = feature_block(f)
     tile, blocks = vectors * vector, -(-f // block)
     work = blocks * block * sum(len(phase.offsets) for phase in phases)
@@ -186,7 +166,7 @@ def plan_windows(
     part_blocks = -(-blocks // parts)
     parts = -(-blocks // part_blocks)
     results = -(-((together - 1) * table["span"] + table["length"]) // tile) * tile
-    described, weights, step = [], 0, x_dilations[-1]
+    described, weights, step, size = [], 0, geometry.x_dilations[-1], prod(geometry.counts)
     for phase in phases:
         inside = grid_of_taps(sizes, w_strides[3:], phase.taps)
         lines = phase.lines.copy()
@@ -205,12 +185,12 @@ def plan_windows(
         "results_place": table["scratch"],
         "scratch": (table["scratch"] + block * results) * x.itemsize,
         "phases": len(phases), "at_phases": np.array([one.numbers for one in described], np.int64), "step": step,
-        "y_sample": g * f * prod(counts), "y_group": f * prod(counts), "y_feature": prod(counts),
+        "y_sample": g * f * size, "y_group": f * size, "y_feature": size,
         "w_group": w_strides[0], "w_feature": w_strides[1], "features": f,
     }  # fmt: skip
     found = Table(WINDOWS, table)
     found.kept["phases"] = described
-    full = sum(int(phase.lines[:, 2].sum()) for phase in phases) == prod(counts)
+    full = sum(int(phase.lines[:, 2].sum()) for phase in phases) == size
     return Plan(found, (block, vectors), table["sets"] * g * parts, (weights, f % block, full))
 
 
@@ -239,14 +219,13 @@ def feature_block(features: int) -> tuple[int, int]:
     return next((n, v) for n, v in choices.items() if n == 1 or features % n == 0 or features > 2 * n)
 
 
-def plan_taps(
-    x: np.ndarray, w: np.ndarray, counts: Numbers, steps: Numbers, pads: Any, _: Numbers, dilations: Numbers
-) -> Plan:
+def plan_taps(x: np.ndarray, w: np.ndarray, geometry: Geometry) -> Plan:
     """Plan the correlation with large kernels, of few results: the batch entries of x are the channels of images."""
     (c, g, n), f, sizes = x.shape[:3], w.shape[1], w.shape[3:]
     strides, w_strides, vector = elements(x), elements(w), lanes(ELEMENTS[x.dtype])
-    taps = [[k * s for k in range(count)] for count, s in zip(counts, steps)]
-    planes = lay_out(x.shape[3:], strides[3:], sizes, dilations, [low for low, _ in pads], taps)
+    taps = [[k * s for k in range(count)] for count, s in zip(geometry.counts, geometry.steps)]
+    lows = [low for low, _ in geometry.pads]
+    planes = lay_out(x.shape[3:], strides[3:], sizes, geometry.w_dilations, lows, taps)
     size = planes.offsets.size
     parts = max(min(-(-SHARED_UNITS // g), c * size // LEAST_PRODUCTS, c), 1)
     channels = -(-c // parts)

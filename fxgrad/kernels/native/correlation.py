@@ -59,6 +59,20 @@ def scratch(function: Function, bytes: Value) -> Iterator[tuple[Value, Value]]:
     function.return_value(function.cast("zext", ~hit | missing, I32))
 
 
+@contextmanager
+def each_unit(
+    name: str, names: Sequence[str]
+) -> Iterator[tuple[Function, dict[str, Value], list[Value], Value, Value, Value]]:
+    """Write the function (first unit, last unit, table, two operands, result), and in it the block for a unit: of the
+    function, the table, the addresses of the three arrays, memory of its own with its status, and the unit's number."""
+    f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
+    first, last, table, *given = f.arguments
+    places = [arrays.address(f, array) for array in given]
+    a = read_table(f, table, names)
+    with scratch(f, a["scratch"]) as (memory, status), f.loop(last, start=first) as unit:
+        yield f, a, places, memory, status, unit.index
+
+
 def watch_finite(function: Function, status: Value, values: Sequence[Value]) -> None:
     """Set bits of the 64 bytes at `status` where a value is not finite."""
     type = values[0].type
@@ -187,12 +201,8 @@ def windows_function(name: str, element: str, block: int, vectors: int) -> Funct
     features)."""
     width = lanes(element)
     tile, vector, number = vectors * width, Type(element, width), Type(element)
-    f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
-    first, last, table, *given = f.arguments
-    x, weights, y = (arrays.address(f, array) for array in given)
-    a = read_table(f, table, WINDOWS)
-    with scratch(f, a["scratch"]) as (memory, status), f.loop(last, start=first) as unit:
-        part, rest = remainder(unit.index, a["parts"]), unit.index / a["parts"]
+    with each_unit(name, WINDOWS) as (f, a, (x, weights, y), memory, status, unit):
+        part, rest = remainder(unit, a["parts"]), unit / a["parts"]
         group, sample = remainder(rest, a["groups"]), rest / a["groups"] * a["together"]
         count = smaller(a["together"], a["samples"] - sample)
         source = f.place(x, sample * a["x_sample"] + group * a["x_group"], element)
@@ -274,19 +284,12 @@ def taps_function(name: str, element: str, block: int, step: int) -> Function:
     sets of samples, a part of the channels); each adds to results of its own."""
     width = lanes(element)
     vector = Type(element, width)
-    f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
-    first_unit, last_unit, table, *given = f.arguments
-    x, w, y = (arrays.address(f, array) for array in given)
-    a = read_table(f, table, TAPS)
-    zero = f.constant(0.0, vector)
     size = 1 << (step - 1).bit_length()  # lanes of a vector of sums
-    with scratch(f, a["scratch"]) as (memory, status), f.loop(last_unit, start=first_unit) as unit:
-        begin, rest = (
-            remainder(unit.index, a["channel_parts"]) * a["channels"],
-            unit.index / a["channel_parts"],
-        )
+    with each_unit(name, TAPS) as (f, a, (x, w, y), memory, status, unit):
+        zero = f.constant(0.0, vector)
+        begin, rest = remainder(unit, a["channel_parts"]) * a["channels"], unit / a["channel_parts"]
         part, group = remainder(rest, a["parts"]), rest / a["parts"]
-        own = f.place(y, unit.index * a["room"] * a["row"], element)
+        own = f.place(y, unit * a["room"] * a["row"], element)
         here_too = {**a, "channels": smaller(a["channels"], a["all_channels"] - begin)}
         w_planes = f.place(memory, a["w_place"], element)
         sets = [(part + k) * a["sets"] / a["parts"] for k in range(2)]

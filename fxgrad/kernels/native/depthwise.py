@@ -20,11 +20,10 @@ from ...core.costs import (
     TOGETHER_ENTRIES,
 )
 from ..memory import allocate
-from . import arrays
-from .correlation import lanes, read_table, remainder, scratch, smaller, watch_finite
+from .correlation import each_unit, lanes, read_table, remainder, smaller, watch_finite
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
-from .planes import Planes, grid, lay_out, lay_out_phases
+from .planes import Geometry, Planes, grid, lay_out, lay_out_phases
 from .tables import Plan, Table, elements, grid_of_taps, odd_lines
 from .threads import Crew
 
@@ -68,22 +67,12 @@ def describe_image(x: np.ndarray, sample: int, planes: Planes, plane: int, width
     }  # fmt: skip
 
 
-def plan_windows(
-    x: np.ndarray,
-    w: np.ndarray,
-    counts: Numbers,
-    steps: Numbers,
-    pads: Any,
-    x_dilations: Numbers,
-    w_dilations: Numbers,
-) -> Plan:
+def plan_windows(x: np.ndarray, w: np.ndarray, geometry: Geometry) -> Plan:
     """Plan the correlation of the images of single channels with small kernels."""
     sizes, strides, width, channels = w.shape[3:], elements(x), lanes(ELEMENTS[x.dtype]), x.shape[1]
-    planes, phases = lay_out_phases(
-        x.shape[3:], strides[3:], sizes, counts, steps, pads, x_dilations, w_dilations
-    )
+    planes, phases = lay_out_phases(x.shape[3:], strides[3:], sizes, geometry)
     tile = min(range(7, 15), key=lambda n: (-(-planes.width // n) * (n + 1), -n))
-    inner = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    inner, size = [prod(sizes[i + 1 :]) for i in range(len(sizes))], prod(geometry.counts)
     described = []
     for phase in phases:
         lines = phase.lines * np.array([1, channels, 1])
@@ -98,12 +87,12 @@ def plan_windows(
     table = describe_image(x, strides[0], planes, plane, width)
     table |= {
         "phases": len(phases), "at_phases": np.array([one.numbers for one in described], np.int64),
-        "step": x_dilations[-1] * channels, "y_sample": channels * prod(counts), "results_place": table["scratch"],
+        "step": geometry.x_dilations[-1] * channels, "y_sample": channels * size, "results_place": table["scratch"],
         "scratch": (table["scratch"] + tile * width) * x.itemsize + ALIGNMENT,
     }  # fmt: skip
     found = Table(WINDOWS, table)
     found.kept["phases"] = described
-    full = sum(int(phase.lines[:, 2].sum()) for phase in phases) == prod(counts)
+    full = sum(int(phase.lines[:, 2].sum()) for phase in phases) == size
     return Plan(found, (tile,), len(x) * table["blocks"], (full,))
 
 
@@ -124,14 +113,13 @@ def correlate_windows(
     return y.transpose(0, rank + 1, rank + 2, *range(1, rank + 1))
 
 
-def plan_taps(
-    x: np.ndarray, w: np.ndarray, counts: Numbers, steps: Numbers, pads: Any, _: Numbers, dilations: Numbers
-) -> Plan:
+def plan_taps(x: np.ndarray, w: np.ndarray, geometry: Geometry) -> Plan:
     """Plan the correlation with large kernels, of few results, summed over samples (the channels of x)."""
     sizes, strides, w_strides = w.shape[3:], elements(x), elements(w)
     width, (samples, channels) = lanes(ELEMENTS[x.dtype]), x.shape[2:0:-1]
-    taps = [[k * s for k in range(count)] for count, s in zip(counts, steps)]
-    planes = lay_out(x.shape[3:], strides[3:], sizes, dilations, [low for low, _ in pads], taps)
+    taps = [[k * s for k in range(count)] for count, s in zip(geometry.counts, geometry.steps)]
+    lows = [low for low, _ in geometry.pads]
+    planes = lay_out(x.shape[3:], strides[3:], sizes, geometry.w_dilations, lows, taps)
     terms = planes.offsets.size
     step = min(range(7, 13), key=lambda n: (-(-terms // n) * (n + 1), -n))
     whole = -(-terms // step) * step
@@ -229,14 +217,9 @@ def windows_function(name: str, element: str, tile: int) -> Function:
     block of channels)."""
     width = lanes(element)
     vector = Type(element, width)
-    f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
-    first, last, table, *given = f.arguments
-    x, weights, y = (arrays.address(f, array) for array in given)
-    a = read_table(f, table, WINDOWS)
-    zero = f.constant(0.0, vector)
-    with scratch(f, a["scratch"]) as (memory, status), f.loop(last, start=first) as unit:
-        planes = align(f, memory)
-        sample, block = unit.index / a["blocks"], find_block(a, remainder(unit.index, a["blocks"]), width)
+    with each_unit(name, WINDOWS) as (f, a, (x, weights, y), memory, status, unit):
+        zero, planes = f.constant(0.0, vector), align(f, memory)
+        sample, block = unit / a["blocks"], find_block(a, remainder(unit, a["blocks"]), width)
         source = f.place(x, sample * a["x_sample"], element)
         copy_vectors(
             f, vector, block, source, planes, *(a[n] for n in ("pitch", "at_rows", "rows", "stride"))
@@ -280,14 +263,9 @@ def taps_function(name: str, element: str, step: int) -> Function:
     the samples, a block of channels), with results of their own."""
     width = lanes(element)
     vector = Type(element, width)
-    f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
-    first, last, table, *given = f.arguments
-    x, w, y = (arrays.address(f, array) for array in given)
-    a = read_table(f, table, TAPS)
-    zero = f.constant(0.0, vector)
-    with scratch(f, a["scratch"]) as (memory, status), f.loop(last, start=first) as unit:
-        planes = align(f, memory)
-        part, block = unit.index / a["blocks"], find_block(a, remainder(unit.index, a["blocks"]), width)
+    with each_unit(name, TAPS) as (f, a, (x, w, y), memory, status, unit):
+        zero, planes = f.constant(0.0, vector), align(f, memory)
+        part, block = unit / a["blocks"], find_block(a, remainder(unit, a["blocks"]), width)
         w_planes, sums = (f.place(planes, a[n], element) for n in ("w_place", "sums_place"))
         with f.loop(block.vectors * a["whole"]) as tap:
             f.store(zero, sums, tap.index * width)

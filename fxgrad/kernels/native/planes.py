@@ -28,6 +28,17 @@ if TYPE_CHECKING:
     Numbers = Sequence[int]
 
 
+class Geometry(NamedTuple):
+    """What is said of each axis of a correlation: how many results there are, by how many entries they step, the zeros
+    before and after the image, and how far apart the entries of the image and of the kernel are."""
+
+    counts: Numbers
+    steps: Numbers
+    pads: Sequence[tuple[int, int]]
+    x_dilations: Numbers
+    w_dilations: Numbers
+
+
 class Planes(NamedTuple):
     """`rows` are (where it begins in the image, in the plane, how long it is), of which the entries of the image are
     `stride` apart; `plane` is the size of a channel; result number o is at starts[o over all axes but the last] +
@@ -121,17 +132,11 @@ def join_rows(rows: np.ndarray, stride: int) -> np.ndarray:
 
 
 def lay_out_phases(
-    shape: Numbers,
-    strides: Numbers,
-    sizes: Numbers,
-    counts: Numbers,
-    steps: Numbers,
-    pads: Sequence[tuple[int, int]],
-    x_dilations: Numbers,
-    w_dilations: Numbers,
+    shape: Numbers, strides: Numbers, sizes: Numbers, geometry: Geometry
 ) -> tuple[Planes, list[Phase]]:
     """Return the Planes of a correlation, and the phases of its results, which are densely in memory; along no axis are
     there both steps and zeros between entries."""
+    counts, steps, pads, x_dilations, w_dilations = geometry
     axes = [
         phases(n, k, count, pad, d, e) if d > 1 else [(slice(0, count, 1), slice(0, k), (pad[0], 0), e)]
         for n, k, count, pad, d, e in zip(shape, sizes, counts, pads, x_dilations, w_dilations)

@@ -10,9 +10,9 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeError, api_boundary, ops, unknown_option, vmap
-from ...numpy.composite import ensure
+from ...numpy.composite import ensure, floating
 from ...numpy.documentation import described
-from .piecewise import PchipInterpolator, check_places, floating
+from .piecewise import PchipInterpolator, check_places
 from .splines import active_splines, make_interp_spline
 
 DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}

@@ -8,8 +8,8 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, api_boundary, ops
-from ...numpy.composite import ensure
-from .piecewise import check_places, floating, place_axes, samples
+from ...numpy.composite import ensure, floating
+from .piecewise import check_places, place_axes, samples
 from .splines import BSpline, make_interp_spline
 
 DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}

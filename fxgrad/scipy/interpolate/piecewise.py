@@ -13,14 +13,8 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeError, api_boundary, ops, unknown_option, wrong_ndim, wrong_shape
-from ...numpy.composite import cast, ensure, kind, normalize_axis, operand
+from ...numpy.composite import ensure, floating, normalize_axis
 from ...tree import register_pytree_node_class
-
-
-def floating(x: ArrayLike) -> Array:
-    """Return an array with a floating or complex dtype."""
-    x = operand(x)
-    return cast(x, np.float64) if kind(x) in "biu" else x
 
 
 def check_places(x: Any, y: Any, least: int = 2) -> None:

@@ -17,10 +17,10 @@ from ...extend import (
     unknown_option,
     wrong_ndim,
 )
-from ...numpy.composite import ensure, normalize_axis
+from ...numpy.composite import ensure, floating, normalize_axis
 from ...numpy.documentation import described
 from ...tree import register_pytree_node_class
-from .piecewise import check_places, floating, place_axes, samples
+from .piecewise import check_places, place_axes, samples
 
 
 def active_splines(t: Any, k: int, x: Any) -> tuple[Any, Any]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops
-from ...numpy.composite import known_value, normalize_axes, operand
+from ...numpy.composite import floating, known_value, normalize_axes, operand
 from ..reference import scipy_function
 from ..signal.convolution import contract_windows
-from .geometry import finish, image
+from .geometry import finish
 
 # The modes of NumPy's `pad` for those of SciPy's filters.
 PADS = {
@@ -75,7 +75,9 @@ def correlate(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: An
     >>> ndimage.correlate([1.0, 2.0, 4.0], [1.0, 0.0, -1.0])
     array([-1., -3., -2.])
     """
-    return finish(weigh_neighbours(image(input), image(weights), mode, cval, origin, axes), input, output)
+    return finish(
+        weigh_neighbours(floating(input), floating(weights), mode, cval, origin, axes), input, output
+    )
 
 
 @scipy_function("ndimage")
@@ -90,11 +92,11 @@ def convolve(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: Any
     >>> fx.scipy.ndimage.convolve(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
     array([1., 2., 3.])
     """
-    w = image(weights)
+    w = floating(weights)
     origins = [origin] * w.ndim if np.ndim(origin) == 0 else list(origin)
     origins = [-o - (n % 2 == 0) for o, n in zip(origins, w.shape)]
     w = ops.flip(w, axes=tuple(range(w.ndim)))
-    return finish(weigh_neighbours(image(input), w, mode, cval, origins, axes), input, output)
+    return finish(weigh_neighbours(floating(input), w, mode, cval, origins, axes), input, output)
 
 
 @scipy_function("ndimage")
@@ -109,7 +111,9 @@ def correlate1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: An
     >>> fx.scipy.ndimage.correlate1d(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
     array([3., 2., 1.])
     """
-    return finish(weigh_neighbours(image(input), image(weights), mode, cval, origin, axis), input, output)
+    return finish(
+        weigh_neighbours(floating(input), floating(weights), mode, cval, origin, axis), input, output
+    )
 
 
 @scipy_function("ndimage")
@@ -171,7 +175,7 @@ def gaussian_filter1d(input: ArrayLike, sigma: ArrayLike, axis: int = -1, order:
     if order < 0:
         raise ShapeError(f"gaussian_filter1d: order={order} is negative", hint="order=0 for no derivative")
     weights = ops.flip(gaussian_weights(sigma, order, radius), axes=(0,))
-    x = image(input)
+    x = floating(input)
     weights = weights.astype(np.result_type(np.float32, fnp.real(x).dtype))
     return finish(weigh_neighbours(x, weights, mode, cval, 0, axis), input, output)
 
@@ -211,7 +215,7 @@ def gaussian_filter(
     >>> fx.scipy.ndimage.gaussian_filter(fnp.array([0.0, 1.0, 0.0]), 1.0).round(4)
     array([0.2961, 0.4078, 0.2961])
     """
-    x = image(input)
+    x = floating(input)
     axes = normalize_axes(axes, x.ndim)
     settings = zip(axes, *(per_axis(v, axes) for v in (sigma, order, mode, radius)))
     for axis, s, k, m, r in settings:
@@ -233,7 +237,7 @@ def uniform_filter1d(input: ArrayLike, size: int, axis: int = -1, output: Any = 
     """
     if size < 1:
         raise ShapeError(f"uniform_filter1d: size={size}", hint="a size from 1 on")
-    x = image(input)
+    x = floating(input)
     weights = np.full(size, 1.0 / size, np.result_type(np.float32, fnp.real(x).dtype))
     return finish(weigh_neighbours(x, weights, mode, cval, origin, axis), input, output)
 
@@ -250,7 +254,7 @@ def uniform_filter(input: ArrayLike, size: Any = 3, output: Any = None, mode: An
     >>> fx.scipy.ndimage.uniform_filter(fnp.array([0.0, 3.0, 0.0]), 3)
     array([1., 1., 1.])
     """
-    x = image(input)
+    x = floating(input)
     axes = normalize_axes(axes, x.ndim)
     for axis, n, m, o in zip(axes, *(per_axis(v, axes) for v in (size, mode, origin))):
         x = uniform_filter1d(x, n, axis, None, m, cval, o)
@@ -262,7 +266,7 @@ def smoothed_difference(
     input: Any, axis: int, output: Any, mode: str, cval: Any, smooth: Sequence[float]
 ) -> Any:
     """Central differences along an axis, smoothed along all others."""
-    x = image(input)
+    x = floating(input)
     axis = axis % x.ndim
     for i in range(x.ndim):
         weights = np.array([-1.0, 0.0, 1.0] if i == axis else smooth)
@@ -312,7 +316,7 @@ def laplace(
     >>> fx.scipy.ndimage.laplace(fnp.array([0.0, 1.0, 4.0]))
     array([ 1.,  2., -3.])
     """
-    x = image(input)
+    x = floating(input)
     weights = np.array([1.0, -2.0, 1.0]).astype(np.result_type(np.float32, x.dtype))
     total: Any = 0.0
     for axis in normalize_axes(axes, x.ndim):
@@ -328,7 +332,7 @@ def gaussian_laplace(input: ArrayLike, sigma: Any, output: Any = None, mode: Any
     >>> fx.scipy.ndimage.gaussian_laplace(fnp.array([0.0, 1.0, 0.0]), 1.0).round(4)
     array([ 0.164, -0.328,  0.164])
     """
-    x = image(input)
+    x = floating(input)
     along = normalize_axes(axes, x.ndim)
     total: Any = 0.0
     for axis in along:
@@ -345,7 +349,7 @@ def gaussian_gradient_magnitude(input: ArrayLike, sigma: Any, output: Any = None
     >>> fx.scipy.ndimage.gaussian_gradient_magnitude(fnp.array([0.0, 1.0, 4.0]), 1.0).round(4)
     array([0.5643, 1.3977, 0.8334])
     """
-    x = image(input)
+    x = floating(input)
     along = normalize_axes(axes, x.ndim)
     total: Any = 0.0
     for axis in along:

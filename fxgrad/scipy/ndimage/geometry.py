@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, Cache, ShapeError, UnsupportedError, ops, wrong_ndim
-from ...numpy.composite import cast, dtype_of, kind, operand
+from ...numpy.composite import cast, dtype_of, floating, kind, operand
 from ..reference import library, scipy_function
 
 # How the coefficients go on outside, for each mode.
@@ -37,12 +37,6 @@ def check_mode(mode: str, order: int) -> None:
         raise UnsupportedError(
             f"splines of order={order}", hint="order=1 for linear interpolation, 3 for cubic"
         )
-
-
-def image(x: Any) -> Any:
-    """An image with a floating or complex dtype."""
-    x = operand(x)
-    return cast(x, np.float64) if kind(x) in "biu" else x
 
 
 # -- coefficients ------------------------------------------
@@ -74,7 +68,7 @@ def spline_filter1d(input: ArrayLike, order: int = 3, axis: int = -1, output: An
     >>> fx.scipy.ndimage.spline_filter1d(fnp.array([0.0, 1.0, 0.0])).round(4)
     array([-1.,  2., -1.])
     """
-    x = image(input)
+    x = floating(input)
     check_mode(mode, order)
     if order < 2 or not x.ndim:
         return x
@@ -88,7 +82,7 @@ def spline_filter(input: ArrayLike, order: int = 3, output: Any = None, mode: st
     >>> fx.scipy.ndimage.spline_filter(fnp.array([0.0, 1.0, 0.0])).round(4)
     array([-1.,  2., -1.])
     """
-    x = image(input)
+    x = floating(input)
     for axis in range(x.ndim):
         x = spline_filter1d(x, order, axis, mode=mode)
     return x
@@ -218,8 +212,7 @@ def map_coordinates(input: ArrayLike, coordinates: ArrayLike, output: Any = None
     >>> float(f(fnp.array([1.5]))), fx.grad(f)(fnp.array([1.5]))
     (2.5, array([3.]))
     """
-    x, places = image(input), operand(coordinates)
-    places = cast(places, np.float64) if kind(places) in "biu" else places
+    x, places = floating(input), floating(coordinates)
     if places.ndim < 1 or places.shape[0] != x.ndim:
         raise ShapeError(
             f"coordinates of shape {places.shape} for an image with {x.ndim} axes",
@@ -261,8 +254,7 @@ def affine_transform(input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, out
     >>> fx.scipy.ndimage.affine_transform(fnp.array([0.0, 1.0, 2.0]), fnp.array([0.5]), order=1)
     array([0. , 0.5, 1. ])
     """
-    x, matrix = image(input), operand(matrix)
-    matrix = cast(matrix, np.float64) if kind(matrix) in "biu" else matrix
+    x, matrix = floating(input), floating(matrix)
     n = x.ndim
     if matrix.ndim == 2 and matrix.shape[1] == n + 1 and matrix.shape[0] in (n, n + 1):
         matrix, offset = matrix[:n, :n], matrix[:n, n]
@@ -290,7 +282,7 @@ def shift(input: ArrayLike, shift: Any, output: Any = None, order: int = 3, mode
     >>> float(f(0.5)), float(fx.grad(f)(0.5))
     (2.5, -3.0)
     """
-    x = image(input)
+    x = floating(input)
     offset = -fnp.broadcast_to(operand(shift), (x.ndim,))
     return finish(
         sample_affine(x, np.eye(x.ndim), offset, x.shape, (order, mode, cval, prefilter)), input, output
@@ -309,7 +301,7 @@ def zoom(input: ArrayLike, zoom: Any, output: Any = None, order: int = 3, mode: 
     >>> fx.scipy.ndimage.zoom(fnp.array([0.0, 1.0]), 2, order=1).round(4)
     array([0.    , 0.3333, 0.6667, 1.    ])
     """
-    x = image(input)
+    x = floating(input)
     factors = np.broadcast_to(zoom, (x.ndim,))
     shape = tuple(round(n * f) for n, f in zip(x.shape, factors.tolist()))
     if grid_mode:
@@ -339,7 +331,7 @@ def rotate(input: ArrayLike, angle: ArrayLike, axes: tuple[int, int] = (1, 0), r
     array([[ 1.,  3.],
            [-0.,  2.]])
     """
-    x = image(input)
+    x = floating(input)
     if x.ndim < 2:
         raise wrong_ndim("rotate", "input", x, 2, or_more=True)
     first, second = sorted(axis % x.ndim for axis in axes)

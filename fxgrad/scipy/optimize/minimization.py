@@ -27,7 +27,6 @@ from .implicit import Unknowns, arguments, is_traced, make_result, result_class,
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
 WITH_HESSIAN = {"dogleg", "trust-exact"}
 WITH_GRADIENT = {"cg", "bfgs", "l-bfgs-b", "l-bfgs", "tnc", "slsqp"} | WITH_PRODUCTS | WITH_HESSIAN
-WITH_BOUNDS = {"nelder-mead", "l-bfgs-b", "tnc", "slsqp", "powell", "trust-constr", "cobyla", "cobyqa"}
 COUNTS = ("success", "status", "nfev", "njev", "nit")
 
 

@@ -10,15 +10,9 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeError, ops, unknown_option, wrong_shape
 from ...lax.convolution import conv_general_dilated
-from ...numpy.composite import cast, kind, normalize_axis, operand
+from ...numpy.composite import floating, kind, normalize_axis, operand
 from ..reference import library, scipy_function
 from .recursive import sosfiltfilt
-
-
-def floating(x: ArrayLike) -> Array:
-    """Return an array with a floating dtype."""
-    x = operand(x)
-    return cast(x, np.float64) if kind(x) in "biu" else x
 
 
 # -- trends ------------------------------------------

@@ -10,11 +10,10 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeError, unknown_option, wrong_ndim
-from ...numpy.composite import cast, kind, normalize_axis, operand
+from ...numpy.composite import cast, floating, kind, normalize_axis, operand
 from ..reference import library, scipy_function
 from .recursive import extend
 from .sampling import detrend as remove_trend
-from .sampling import floating
 
 Detrending = str | Literal[False] | Callable[[Any], Any]
 

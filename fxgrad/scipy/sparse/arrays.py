@@ -92,7 +92,7 @@ class coo_array:
             arg1, shape = (arg1.data, (arg1.rows, arg1.columns)), arg1.shape
         if isinstance(arg1, Tracer):
             rows, columns = np.indices(arg1.shape).reshape(arg1.ndim, -1)
-            arg1, shape = (fnp.ravel(arg1), (rows, columns)), arg1.shape
+            arg1, shape = (fnp.ravel(arg1), (rows, columns)), (arg1.shape[0], arg1.shape[1])
         if not isinstance(arg1, tuple):
             found = library("sparse", "fxgrad.scipy.sparse").coo_array(arg1)
             arg1, shape = (found.data, (found.row, found.col)), found.shape

@@ -169,6 +169,16 @@ def choose_tolerance(tol: float, rtol: float | None) -> float:
     return tol if rtol is None else rtol
 
 
+def repeat(step: Callable[[Any], Any], state: Any, threshold: Any, steps: int) -> tuple[Any, Any]:
+    """Repeat a step of a state (x, residual, …, number of steps) until the residual is small enough."""
+
+    def unfinished(state: Any) -> Any:
+        return ops.logical_and(ops.greater(squared_norm(state[1]), threshold), ops.less(state[-1], steps))
+
+    x, r, *_, k = lax.while_loop(unfinished, step, state)
+    return x, count_steps(k, squared_norm(r), threshold)
+
+
 # -- conjugate gradients ------------------------------------------
 @api_boundary
 def cg(
@@ -214,9 +224,6 @@ def iterate_cg(
     residual = subtract(b, apply(start))
     z = precondition(residual)
 
-    def unfinished(state: Any) -> Any:
-        return ops.logical_and(ops.greater(squared_norm(state[1]), threshold), ops.less(state[4], steps))
-
     def step(state: Any) -> Any:
         x, r, p, gamma, k = state
         along = apply(p)
@@ -227,8 +234,7 @@ def iterate_cg(
         return x, r, add_multiple(z, quotient(after, gamma), p), after, k + 1
 
     state = (start, residual, z, inner(residual, z), np.int32(0))
-    x, r, _, _, k = lax.while_loop(unfinished, step, state)
-    return x, count_steps(k, squared_norm(r), threshold)
+    return repeat(step, state, threshold, steps)
 
 
 # -- bicgstab ------------------------------------------
@@ -263,9 +269,6 @@ def iterate_bicgstab(
     residual = subtract(b, apply(start))
     one = ops.full_like(inner(residual, residual), value=1)
 
-    def unfinished(state: Any) -> Any:
-        return ops.logical_and(ops.greater(squared_norm(state[1]), threshold), ops.less(state[-1], steps))
-
     def step(state: Any) -> Any:
         x, r, p, v, rho, alpha, omega, k = state
         after = inner(residual, r)
@@ -283,8 +286,7 @@ def iterate_bicgstab(
 
     nothing = tree.map(ops.zeros_like, b)
     state = (start, residual, nothing, nothing, one, one, one, np.int32(0))
-    x, r, *_, k = lax.while_loop(unfinished, step, state)
-    return x, count_steps(k, squared_norm(r), threshold)
+    return repeat(step, state, threshold, steps)
 
 
 # -- gmres ------------------------------------------
@@ -400,9 +402,6 @@ def iterate_minres(
     nothing = tree.map(ops.zeros_like, b)
     smallest = max((float(np.finfo(dtype_of(x)).eps) for x in tree.leaves(b)), default=0.0)
 
-    def unfinished(state: Any) -> Any:
-        return ops.logical_and(ops.greater(squared_norm(state[1]), threshold), ops.less(state[-1], steps))
-
     def normalize(p: Any, image: Any, whole: Any) -> tuple[Any, Any]:
         """Return a direction with an image of length one, or zeros where that is a rounding error of a whole."""
         size, most = (fnp.sqrt(squared_norm(v)) for v in (image, whole))
@@ -422,8 +421,7 @@ def iterate_minres(
 
     image = apply(residual)
     state = (start, residual, *normalize(residual, image, image), nothing, nothing, np.int32(0))
-    x, r, *_, k = lax.while_loop(unfinished, step, state)
-    return x, count_steps(k, squared_norm(r), threshold)
+    return repeat(step, state, threshold, steps)
 
 
 # -- factors ------------------------------------------

@@ -15,22 +15,15 @@ from ...extend import (
     ShapeError,
     StructureError,
     api_boundary,
-    aval_of,
     ops,
     show_public_names,
 )
-from ...numpy.composite import operand
 from ...tree import register_pytree_node_class
 from ..stats.generator import check_that_all_is_plain, is_of_numpy, random_key
+from .distance import floating
 
 AXES = "xyz"
 SMALL = 1e-3  # angles below which series are exact
-
-
-def floating(x: Any) -> Any:
-    """Return an array of floating numbers."""
-    x = operand(x)
-    return x if aval_of(x).dtype.kind == "f" else fnp.astype(x, float)
 
 
 def need_shape(name: str, x: Any, ending: tuple[int, ...]) -> Any:

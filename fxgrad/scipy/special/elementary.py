@@ -22,10 +22,6 @@ power_transform = partial(
 LN2, LN10, DEGREE = math.log(2), math.log(10), math.pi / 180
 
 
-def is_positive(x: Any) -> Any:
-    return ops.greater(x, 0)
-
-
 # -- exponentials and logarithms ------------------------------------------
 @special(lambda t, y, x: t * ops.exp(x), native="expm1", at=(0.7,))
 def expm1(x: ArrayLike) -> Array:

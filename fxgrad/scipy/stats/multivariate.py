@@ -7,6 +7,7 @@ number for each point. SciPy's functions allow less: their parameters are those 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -95,13 +96,20 @@ class Multivariate:
         """Freeze the parameters: `multivariate_normal(mean, cov).logpdf(x)`."""
         return Frozen(self, args, kwargs)  # type: ignore[arg-type]
 
-    def _drawn_by_scipy(
-        self, count: int, size: Any, random_state: Any, dtype: np.dtype, *parameters: Any
-    ) -> Array:
-        """Draw vectors of `count` components from a generator of NumPy's."""
+    def _read(self, *parameters: Any) -> tuple[Any, ...]:
+        """Return points, the parameters, and the dtype of the result."""
+        raise NotImplementedError
+
+    def _draw(self, sampler: Callable[..., Any], size: Any, random_state: Any, *given: Any) -> Array:
+        """Draw vectors: from a key by a function of `fxgrad.random`, or from a generator of NumPy's by SciPy."""
+        if is_of_numpy(random_state):
+            check_that_all_is_plain(f"{self.name}.rvs", given)
+        _, *parameters, dtype = self._read(*given)
+        if not is_of_numpy(random_state):
+            return cast(sampler(random_state, *parameters, size), dtype)
         size = () if size is None else fxrandom.keys.as_shape(size, f"{self.name}.rvs")
         drawn = scipy_law(self).rvs(*parameters, size=size, random_state=random_state)  # type: ignore[misc]
-        return cast(np.reshape(drawn, (*size, count)), dtype)
+        return cast(np.reshape(drawn, (*size, aval_of(parameters[0]).shape[-1])), dtype)
 
 
 class Elliptical(Multivariate):
@@ -175,12 +183,7 @@ class MultivariateNormal(Elliptical):
     ) -> Array:
         """Draw vectors, differentiable in the parameters; `random_state` is a key, and the result has shape
         (*size, n). Without a key, or with a seed or a generator of NumPy's, they are SciPy's, outside of transforms."""
-        if is_of_numpy(random_state):
-            check_that_all_is_plain(f"{self.name}.rvs", [mean, cov])
-        _, mean, cov, dtype = self._read(mean, cov)
-        if is_of_numpy(random_state):
-            return self._drawn_by_scipy(aval_of(mean).shape[-1], size, random_state, dtype, mean, cov)
-        return cast(fxrandom.multivariate_normal(random_state, mean, cov, size), dtype)
+        return self._draw(fxrandom.multivariate_normal, size, random_state, mean, cov)
 
 
 class MultivariateT(Elliptical):
@@ -302,12 +305,7 @@ class Dirichlet(Multivariate):
     def rvs(self, alpha: ArrayLike, size: Any = None, random_state: Any = None) -> Array:
         """Draw shares, differentiable in α; `random_state` is a key, and the result has shape (*size, K). Without a
         key, or with a seed or a generator of NumPy's, they are SciPy's, outside of transforms."""
-        if is_of_numpy(random_state):
-            check_that_all_is_plain(f"{self.name}.rvs", [alpha])
-        _, alpha, dtype = self._read(alpha)
-        if is_of_numpy(random_state):
-            return self._drawn_by_scipy(aval_of(alpha).shape[-1], size, random_state, dtype, alpha)
-        return cast(fxrandom.dirichlet(random_state, alpha, size), dtype)
+        return self._draw(fxrandom.dirichlet, size, random_state, alpha)
 
 
 class Multinomial(Multivariate):
