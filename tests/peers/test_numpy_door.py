@@ -50,7 +50,7 @@ def test_a_solver_that_writes_in_place_is_differentiated_unmodified():
 SCIPY = """
 import numpy as np
 import scipy.linalg as sl
-from scipy import interpolate, signal, stats
+from scipy import integrate, interpolate, optimize, signal, stats
 from scipy.linalg import solve_triangular
 import fxgrad as fx
 
@@ -61,6 +61,8 @@ functions = [
     (lambda y: stats.norm.logpdf(y[1], y[2], 2.0), y),
     (lambda y: np.sum(signal.convolve(y, np.array([1.0, 2.0])) ** 2), y),
     (lambda y: interpolate.CubicSpline(np.arange(4.0), y)(1.5), y),
+    (lambda y: integrate.odeint(lambda x, t: -0.1 * y[2] * x, y[1], [0.0, 1.0], rtol=1e-10, atol=1e-10)[-1, 0], y),
+    (lambda y: np.sum(optimize.fsolve(lambda z: [z[0] ** 2 - y[2], z[1] - z[0]], [1.0, 1.0], xtol=1e-12)), y),
 ]
 for f, x in functions:
     assert np.allclose(f(x), fx.jit(f)(x))

@@ -54,7 +54,9 @@ class Shadow(ModuleType):
         original = getattr(self._original, name)
         root = self.__name__.partition(".")[0]
         if not isinstance(original, ModuleType):
-            found = decide(original, getattr(self._own, name, None), root)
+            found = decide(
+                original, MEANINGS.get(f"{self.__name__}.{name}") or getattr(self._own, name, None), root
+            )
         else:
             is_inside = original.__name__.partition(".")[0] == root
             found = shadow_of(original.__name__) if is_inside else original
@@ -67,6 +69,16 @@ class Shadow(ModuleType):
 
     def __repr__(self) -> str:
         return repr(self._original)
+
+
+def odeint(func: Callable[..., Any], y0: Any, *args: Any, **options: Any) -> Any:
+    """Call `fxgrad.scipy.integrate.odeint` as SciPy's: of a vector, which a number is as well."""
+    integrate: Any = own_module("scipy.integrate")
+    return integrate.odeint(func, own_module("numpy").atleast_1d(y0), *args, **options)
+
+
+# Functions of this library that mean a little else than SciPy's.
+MEANINGS: dict[str, Callable[..., Any]] = {"scipy.integrate.odeint": odeint}
 
 
 def decide(original: Any, own: Any, root: str) -> Any:
