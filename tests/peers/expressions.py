@@ -273,4 +273,13 @@ MEANINGS = {
     'half, jitted': 'jax.jit(lambda z: z * 2.5 + 1)(jnp.ones(2, jnp.bfloat16))',
     'half times a complex number': 'jnp.ones(2, jnp.bfloat16) * (1 + 2j)',
     'clip of a half': 'jnp.clip(jnp.array([1.0, 2.0], jnp.bfloat16), 0.0, 1.5)',
+    'sine of bools': 'jnp.sin(jnp.array([True, False]))',
+    'exp of bytes': 'jnp.exp(jnp.array([1, 2], jnp.uint8))',
+    'square of bools': 'jnp.square(jnp.array([True, False]))',
+    'power of bools': 'jnp.power(jnp.array([True, False]), jnp.array([True, True]))',
+    'hypot of small ints': 'jnp.hypot(jnp.array([3], jnp.int8), jnp.array([4], jnp.int8))',
+    'conj of bools': 'jnp.conj(jnp.array([True, False]))',
+    'reciprocal of ints': 'jnp.reciprocal(jnp.array([1, 2, 4]))',
+    'sine of bools, jitted': 'jax.jit(jnp.sin)(jnp.array([True, False]))',
+    'nan_to_num in place': 'jnp.nan_to_num(jnp.array([jnp.nan, 1.0]), False)',
 }  # fmt: skip

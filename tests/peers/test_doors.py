@@ -197,6 +197,31 @@ print(round(float(jax.grad(lambda a: limit(lambda a, x: 0.5 * (x + a / x), a, a)
     assert output(text).split("\n")[:2] == ["[-0.697, 1.987]", "0.25"]
 
 
+def test_no_call_writes_into_an_array():
+    """Whatever is called with arrays in any place, also in that of NumPy's `out`: they stay what they are. (What
+    NumPy takes for the width of a line or the number of turns it changes in place.)"""
+    text = """
+import warnings
+import jax.numpy as jnp, numpy as np
+warnings.simplefilter("ignore")
+x, y, k = jnp.array([[1.5, -2.5], [0.25, jnp.nan]]), jnp.ones((2, 2)), jnp.array([[1, 0], [0, 1]])
+kept = [np.array(v) for v in (x, y, k)]
+calls = [(x, x), (x, y, x), (x, k, x), (k, k, k), (x, k, y, x), (x, 0, x), (x, 0, None, x), (x, False)]
+left_out = "save savez load fromfile array_repr rot90".split()
+names = [n for n in dir(jnp) if not n.startswith("_") and n not in left_out]
+for name in names:
+    for args in calls:
+        for options in ({}, {"out": y}, {"where": k > 0}):
+            try:
+                getattr(jnp, name)(*args, **options)
+            except Exception:
+                pass
+            assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(kept, (x, y, k))), (name, args, options)
+print(len(names) > 400)
+"""
+    assert output(text).split()[-1] == "True"
+
+
 def test_a_module_lists_what_it_has():
     asked = "import jax, jax.numpy as jnp; print({'grad', 'vmap'} <= {*dir(jax)}, {'sin', 'nonzero'} <= {*dir(jnp)})"
     assert output(asked).split() == ["True", "True"]

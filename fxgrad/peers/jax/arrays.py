@@ -29,26 +29,22 @@ from .devices import OnDevice, Sharding, as_sharding
 from .dtypes import (
     NARROW,
     SINGLE,
+    SMALL,
     ScalarKind,
     dtype_of,
     fit,
     fit_integer,
     fit_number,
+    is_promoting,
     narrow,
+    widen,
     with_common_dtype,
 )
 from .indices import is_within
-from .keywords import KEYWORDS, Keywords
+from .keywords import KEYWORDS, Keywords, place_of_out, refuse_out
 
 VALUES = (np.generic, Tracer)
 SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
-# Functions that are no ufuncs and whose arrays have one dtype.
-JOINING = frozenset([
-    "allclose", "append", "array_equal", "block", "clip", "column_stack", "concat", "concatenate", "convolve",
-    "correlate", "cross", "dot", "dstack", "einsum", "hstack", "inner", "interp", "isclose", "kron", "matmul",
-    "multi_dot", "outer", "polyval", "select", "solve", "stack", "tensordot", "vdot", "vecdot", "vstack",
-    "where",
-])  # fmt: skip
 # Functions with questions about dtypes and shapes, whose answers are Python's objects.
 ASKING = frozenset([
     "broadcast_shapes", "can_cast", "einsum_path", "isdtype", "iscomplexobj", "isrealobj", "isscalar", "ndim",
@@ -328,12 +324,6 @@ def array_of(value: Any) -> Any:
     return pytree.map(lambda v: v if v is value or type(v) is bool else array_of(v), value, is_leaf=is_object)
 
 
-def is_promoting(function: Callable[..., Any]) -> bool:
-    """Whether the arrays that a function is given have one dtype: those of ufuncs, and of `JOINING`."""
-    name = getattr(function, "__name__", "")
-    return name in JOINING or (isinstance(getattr(np, name, None), np.ufunc) and name != "ldexp")
-
-
 def convert(value: Any, dtype: Any) -> Any:
     """Return a value as an array of a dtype: of complex numbers for real ones the real part, of floats for booleans
     whether they are not 0."""
@@ -362,7 +352,7 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
     errors."""
     promotes, name, keywords = is_promoting(function), getattr(function, "__name__", ""), Keywords(function)
     first = 1 if name in ("where", "einsum") else 0
-    takes_axes, is_question = name in ALONG_AXES, name in ASKING
+    takes_axes, is_question, limit = name in ALONG_AXES, name in ASKING, place_of_out(function, name)
     see = described if is_question else value_of
 
     @wraps(function)
@@ -370,12 +360,11 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
         token = SET_STATE(IGNORE)
         try:
             count = 0 if kwargs else len(args)
-            if (
-                count == 1 and type(args[0]) is Array
-            ):  # mostly, and quicker; so are two of one dtype, and `where`
+            # Mostly, and quicker; so are two of one dtype, and `where`.
+            if count == 1 and type(args[0]) is Array:
                 y = function(args[0]._fx_value)
             elif (
-                count == 2 + first
+                count == 2 + first <= limit
                 and type(args[0]) is type(args[-2]) is type(args[-1]) is Array
                 and type(a := args[-2]._fx_value) is type(b := args[-1]._fx_value) is ndarray
                 and a.dtype is b.dtype
@@ -383,6 +372,8 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                 y = function(args[0]._fx_value, a, b) if first else function(a, b)
             else:
                 values: Any = [a._fx_value if type(a) is Array else see(a) for a in args]
+                if len(args) > limit:
+                    refuse_out(name, args, limit)
                 if kwargs:
                     kwargs = keywords.translate(values, {name: see(v) for name, v in kwargs.items()})
                     if type(kwargs.get("axis")) in (list, range):
@@ -401,7 +392,11 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                 array = NEW(Array)
                 array._fx_value = y
                 return array
-            return y if is_question else array_of(y)
+            if is_question:
+                return y
+            return array_of(
+                widen(function, args, y) if promotes and getattr(y, "dtype", None) in SMALL else y
+            )
         finally:
             RESET_STATE(token)
 

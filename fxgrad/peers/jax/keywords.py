@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from inspect import Parameter, signature
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, signature, unwrap
 from typing import Any
 
-from ...core.errors import UnsupportedError
+import numpy as np
+
+from ...core.errors import StructureError, UnsupportedError
 
 KEYWORDS = "_fx_keywords"  # the attribute of a function that has them
 
@@ -58,6 +61,30 @@ UNSUPPORTED = frozenset(
 )
 
 
+def place_of_out(function: Callable[..., Any], name: str) -> int:
+    """Return the position of a function's `out`, into which nothing is written here."""
+    ufunc = getattr(np, name, None)
+    if isinstance(ufunc, np.ufunc):
+        return ufunc.nin
+    code = getattr(unwrap(function), "__code__", None)
+    names = code.co_varnames[: code.co_argcount] if code else ()
+    return names.index("out") if "out" in names else sys.maxsize
+
+
+def refuse_out(name: str, args: Sequence[Any], place: int) -> None:
+    """Raise an error for an argument in the place of `out`, unless it is None where others may follow."""
+    ufunc = getattr(np, name, None)
+    if isinstance(ufunc, np.ufunc):
+        raise StructureError(
+            f"{name}() takes {place} positional argument{'s' * (place > 1)}, {len(args)} were given",
+            hint="x.at[index].set(values) for an updated copy",
+        )
+    if args[place] is not None:
+        raise UnsupportedError(
+            f"{name}: arrays are immutable, out= is not supported", hint="the result of the call"
+        )
+
+
 class Keywords:
     """The parameters of a function, by which calls in JAX's words become calls in its own."""
 
@@ -93,6 +120,10 @@ class Keywords:
         names = self.look() if self.names is None else self.names
         taken, by_position = {}, {}
         for name, value in given.items():
+            if name == "out":
+                if value is not None:
+                    refuse_out(getattr(self.function, "__name__", ""), (value,), 0)
+                continue
             place = POSITIONS.get(name)
             if name in self.own or (self.is_open and name not in MEANINGLESS):
                 taken[name] = value

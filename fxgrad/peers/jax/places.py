@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ... import numpy as fnp
+from ...core.errors import ImmutableError
 from .arrays import array_of, lift, value_of
 from .numpy import asarray
 
 __all__ = [
-    "mask_indices", "modf", "polydiv", "polymul", "prod", "put_along_axis", "roots", "sum", "take_along_axis",
+    "conj", "conjugate", "copyto", "fill_diagonal", "mask_indices", "modf", "nan_to_num", "place", "polydiv", "polymul",
+    "prod", "put", "put_along_axis", "putmask", "reciprocal", "roots", "sum", "take_along_axis",
 ]  # fmt: skip
 
 
@@ -57,6 +59,41 @@ def put_along_axis(
     return asarray(array_of(x)).at[key].set(value_of(values), mode=mode).reshape(shape)
 
 
+def updated_copy(function: Any) -> Any:
+    """Return a function that writes into its argument as JAX has it: of a copy, which has to be asked for."""
+    lifted = lift(function)
+
+    @wraps(function)
+    def updated(arr: Any, *args: Any, inplace: bool = True, **options: Any) -> Any:
+        if inplace:
+            raise ValueError(
+                f"jax.numpy.{function.__name__} cannot write into its argument: pass inplace=False"
+            )
+        return lifted(arr, *args, inplace=False, **options)
+
+    return updated
+
+
+def refused(name: str) -> Any:
+    """Return what stands for a function of NumPy's that does nothing but write into its argument."""
+
+    def refuse(*args: Any, **options: Any) -> NoReturn:
+        raise ImmutableError(
+            f"{name}: arrays of JAX's programs are immutable", hint="x.at[index].set(values)"
+        )
+
+    return refuse
+
+
+copyto, putmask = refused("copyto"), refused("putmask")
+fill_diagonal, place, put = map(updated_copy, (fnp.fill_diagonal, fnp.place, fnp.put))
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """Replace NaN and infinite entries, in a copy always."""
+    return lift(fnp.nan_to_num)(x, True, nan, posinf, neginf)
+
+
 def keeping(function: Any) -> Any:
     """Return a sum or product that takes small integers in their own dtype if they are not to be promoted."""
     lifted = lift(function)
@@ -78,7 +115,20 @@ sum, prod = keeping(fnp.sum), keeping(fnp.prod)
 
 def modf(x: Any, /, out: None = None) -> Any:
     """Return the fractional and the integral parts."""
-    return lift(fnp.modf)(x)
+    return lift(fnp.modf)(x, *[out] * (out is not None))
+
+
+def reciprocal(x: Any, /) -> Any:
+    """Return 1 / x."""
+    return lift(fnp.divide)(1, x)
+
+
+def conjugate(x: Any, /) -> Any:
+    """Return the complex conjugate; what is not complex stays as it is."""
+    return asarray(x) if asarray(x).dtype.kind == "b" else lift(fnp.conjugate)(x)
+
+
+conj = conjugate
 
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
