@@ -183,3 +183,15 @@ print(jnp.sin(tree["a"]).sharding)
         "float32[4]",
         "SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=device)",
     ]
+
+
+def test_none_leaves_whole_parts_of_results_where_they_are():
+    shown = output(
+        START
+        + """
+f = jax.jit(lambda x: ((x, {"a": x}), x), out_shardings=(None, NamedSharding(mesh, P("x"))))
+(a, b), c = f(jnp.ones(2))
+print(a.shape, b["a"].shape, c.sharding == NamedSharding(mesh, P("x")))
+"""
+    )
+    assert shown.split() == ["(2,)", "(2,)", "True"]

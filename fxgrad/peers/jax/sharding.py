@@ -65,6 +65,11 @@ def sharding_of(given: Any, what: str) -> Any:
     return given
 
 
+def is_none(leaf: Any) -> bool:
+    """Whether a leaf of a tree of shardings leaves what it stands for where it is."""
+    return leaf is None
+
+
 def place_all(xs: Any, shardings: Any, what: str) -> Any:
     """Return a pytree of arrays that lie as a prefix of it says: they are whole. None leaves them as they are.
 
@@ -73,7 +78,7 @@ def place_all(xs: Any, shardings: Any, what: str) -> Any:
     """
     xs = map_leaves(xs)
     leaves, treedef = tree.flatten(xs)
-    owners = tree.leaves(tree.broadcast(shardings, xs), is_leaf=lambda leaf: leaf is None)
+    owners = tree.leaves(tree.broadcast(shardings, xs, is_leaf=is_none), is_leaf=is_none)
     found = [None if owner is None else sharding_of(owner, what) for owner in owners]
     for x, sharding in zip(leaves, found):
         if isinstance(sharding, NamedSharding):
@@ -89,7 +94,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
         ShapeError: a spec divides more axes than there are.
         TypeError: what is given for a sharding is none.
     """
-    for given in tree.leaves(out_shardings, is_leaf=lambda leaf: leaf is None):
+    for given in tree.leaves(out_shardings, is_leaf=is_none):
         if given is None:
             raise StructureError("reshard: a sharding is None", hint="a PartitionSpec or a NamedSharding")
         sharding = sharding_of(given, "reshard")
