@@ -395,7 +395,9 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
             if is_question:
                 return y
             return array_of(
-                widen(function, args, y) if promotes and getattr(y, "dtype", None) in SMALL else y
+                widen(function, args, y)
+                if promotes and not kwargs and getattr(y, "dtype", None) in SMALL
+                else y
             )
         finally:
             RESET_STATE(token)

@@ -20,31 +20,27 @@ OPERANDS = {
     2: "C",
 }
 POSITIONS = {name: place for place, names in OPERANDS.items() for name in names.split()}
-# How XLA is to carry out what has one way here.
-MEANINGLESS = frozenset(
-    [
-        "accuracy",
-        "assume_unique_indices",
-        "blocksize",
-        "debug",
-        "eps",
-        "max_iterations",
-        "max_squarings",
-        "method",
-        "n_max",
-        "out_sharding",
-        "precision",
-        "reduce_axes",
-        "series_order",
-        "sharding",
-        "spmd_axis_name",
-        "sum_match",
-        "tol",
-        "turbo",
-        "unroll",
-        "upper_triangular",
-    ]
-)
+# How XLA is to carry out what has one way here: of any function, and of some.
+MEANINGLESS = frozenset(["accuracy", "out_sharding", "precision", "sharding"])
+MEANINGLESS_OF = {
+    "delete": "assume_unique_indices",
+    "digitize": "method",
+    "eigh": "turbo",
+    "expm": "max_squarings upper_triangular",
+    "isin": "method",
+    "log_ndtr": "series_order",
+    "polar": "eps max_iterations method",
+    "polyval": "unroll",
+    "searchsorted": "method",
+    "slogdet": "method",
+    "solve": "debug",
+    "solve_sylvester": "method tol",
+    "solve_triangular": "debug",
+    "sph_harm_y": "n_max",
+    "sqrtm": "blocksize",
+    "vmap": "spmd_axis_name sum_match",
+    **dict.fromkeys(["grad", "linear_transpose", "value_and_grad", "vjp"], "reduce_axes"),
+}
 # What JAX has for NumPy's sake and refuses, or what only None or False is here.
 UNSUPPORTED = frozenset(
     [
@@ -90,6 +86,9 @@ class Keywords:
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
+        self.meaningless = MEANINGLESS.union(
+            MEANINGLESS_OF.get(getattr(function, "__name__", ""), "").split()
+        )
         self.names: list[str] | None = None  # by position
 
     def look(self) -> list[str]:
@@ -108,7 +107,7 @@ class Keywords:
 
     def __contains__(self, name: str) -> bool:
         names = self.look() if self.names is None else self.names
-        known = name in self.own or name in names or name in MEANINGLESS or name in UNSUPPORTED
+        known = name in self.own or name in names or name in self.meaningless or name in UNSUPPORTED
         return known or self.is_open or POSITIONS.get(name, len(names)) < len(names)
 
     def translate(self, args: list[Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,13 +124,13 @@ class Keywords:
                     refuse_out(getattr(self.function, "__name__", ""), (value,), 0)
                 continue
             place = POSITIONS.get(name)
-            if name in self.own or (self.is_open and name not in MEANINGLESS):
+            if name in self.own or (self.is_open and name not in self.meaningless):
                 taken[name] = value
             elif name in names:  # by position only
                 by_position[names.index(name)] = value
             elif place is not None and place < len(names):
                 by_position[place] = value
-            elif name in MEANINGLESS:
+            elif name in self.meaningless:
                 continue
             elif name not in UNSUPPORTED:
                 taken[name] = value  # an error, with the function's own words

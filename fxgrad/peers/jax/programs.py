@@ -144,7 +144,6 @@ def is_value(leaf: Any) -> bool:
 
 def lift_transform(transform: Callable[..., Any]) -> Callable[..., Any]:
     """Return a transform of this library, f → g, as one for functions of arrays: also as a decorator with options."""
-
     keywords = Keywords(transform)
 
     @wraps(transform)
