@@ -134,7 +134,7 @@ def stage_loop_body(
                 raise mismatch_error(
                     f"{place}: the carry", carry, i, ("before a step", "after it"), (a, b), site
                 )
-            common.append(both)
+            common.append(Aval(both.shape, both.dtype, a.weak and b.weak))
         if varying is not None:
             grown = [a | b for a, b in zip(varying, follow(body.graph, varying)[:count])]
             if grown != varying[:count]:

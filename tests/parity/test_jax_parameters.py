@@ -1,4 +1,4 @@
-"""Every parameter of JAX's functions is one here under the door, by JAX's name for it."""
+"""Every parameter of JAX's functions is one here under the door, by JAX's name for it and at its position."""
 
 import inspect
 import json
@@ -8,11 +8,12 @@ from importlib import import_module
 from pathlib import Path
 
 import jax  # noqa: F401  (so that it is left out where there is none)
+import pytest
 
 MODULES = {
     "jax": ". custom_derivatives debug flatten_util image lax lax.linalg nn nn.initializers ops random tree tree_util",
     "jax.numpy": ". fft linalg",
-    "jax.scipy": "linalg ndimage optimize signal sparse.linalg special stats.norm",
+    "jax.scipy": "cluster.vq integrate linalg ndimage optimize signal sparse.linalg special stats stats.norm",
 }
 # What a call of JAX's may say and one here may not, with the reason.
 MISSING = {
@@ -33,11 +34,17 @@ MISSING = {
     "jax.tree_util.is_tree_node typ": "fx.tree.is_tree_node(cls)",
     "jax.scipy.linalg.eigh_tridiagonal key": "no random vectors",
 }
+# Parameters that have to be named here: of JAX's compiler, or that nobody passes by position.
+NAMED = frozenset([
+    "accuracy", "aggregate_to_topk", "backend", "blocksize", "has_aux", "host_id", "out_sharding", "precision",
+    "recall_target", "reduce_axes", "reduction_input_size_override", "series_order", "sharding", "spmd_axis_name",
+    "subset_by_index", "sum_match", "unroll",
+])  # fmt: skip
 PROGRAM = """
 import importlib, inspect, json, sys
-from fxgrad.peers.jax.keywords import Keywords
-missing = []
-for name, parameters in json.load(sys.stdin).items():
+from fxgrad.peers.jax.keywords import POSITIONS, Keywords
+missing, moved = [], []
+for name, (parameters, by_place) in json.load(sys.stdin).items():
     module, _, last = name.rpartition(".")
     try:
         function = getattr(importlib.import_module(module), last)
@@ -47,10 +54,21 @@ for name, parameters in json.load(sys.stdin).items():
             own = {p.name for p in given if p.kind not in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)}
             if any(p.kind == p.VAR_KEYWORD for p in given):
                 continue
+        is_kept = isinstance(own, Keywords)
+        given = inspect.signature(own.function if is_kept else function, follow_wrapped=is_kept).parameters.values()
+        order = getattr(own, "order", None) or [
+            p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        is_open = any(p.kind == p.VAR_POSITIONAL for p in given)
     except (ImportError, AttributeError, NotImplementedError, TypeError, ValueError):
         continue  # absent, which other tests are about, or a class of its own kind
     missing += [f"{name} {p}" for p in parameters if p not in own]
-print(json.dumps(missing))
+    for place, p in enumerate(by_place):
+        there = order[place] if place < len(order) else None
+        is_operand = p in POSITIONS or place < 2 and p not in order  # operands have other names
+        if p in own and there != p and not is_open and not (is_operand and there is not None):
+            moved.append(f"{name} {p}")
+print(json.dumps([missing, moved]))
 """
 
 
@@ -67,13 +85,14 @@ def parameters_of_jax():
                 given = inspect.signature(function).parameters.values()
             except (TypeError, ValueError):
                 continue
-            found[f"{path}.{name}"] = [
-                p.name for p in given if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-            ]
+            by_name = [p.name for p in given if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+            by_place = [p.name for p in given if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+            found[f"{path}.{name}"] = by_name, by_place
     return found
 
 
-def test_every_parameter_of_jax_is_known():
+@pytest.fixture(scope="module")
+def differences():
     done = subprocess.run(
         [sys.executable, "-c", "import fxgrad; fxgrad.install('jax')\n" + PROGRAM],
         input=json.dumps(parameters_of_jax()),
@@ -83,6 +102,15 @@ def test_every_parameter_of_jax_is_known():
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    missing = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def test_every_parameter_of_jax_is_known(differences):
+    missing, _ = differences
     assert [m for m in missing if m not in MISSING] == []
     assert [m for m in MISSING if m not in missing] == []
+
+
+def test_every_parameter_of_jax_has_its_position(differences):
+    _, moved = differences
+    assert [m for m in moved if m.split()[1] not in NAMED] == []

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
+import jax.scipy.ndimage
 import jax.scipy.optimize
 import numpy as np
 from jax import lax, random

@@ -39,8 +39,8 @@ MIRRORS = {
         transform . grad hessian jacfwd jacobian=jacrev jacrev remat=checkpoint checkpoint
             value_and_grad vmap;
         program . closure_convert jvp linear_transpose linearize vjp;
-        own jax.callbacks pure_callback; value . device_get block_until_ready;
-        plain . checkpoint_policies debug_nans default_device disable_jit float0
+        own jax.callbacks pure_callback; value . block_until_ready;
+        plain . checkpoint_policies default_device disable_jit float0
             named_scope process_count process_index""",
     "jax.ad_checkpoint": "transform . checkpoint remat=checkpoint; plain ad_checkpoint",
     "jax.api_util": "own jax.api_util",
@@ -83,7 +83,8 @@ MIRRORS = {
     "jax.random": "own jax.random",
     "jax.ref": "own jax.refs",
     "jax.scipy": "plain typing",
-    **{f"jax.scipy.{name}": f"value scipy.{name}" for name in (["fft", "linalg", "ndimage", "signal"])},
+    **{f"jax.scipy.{name}": f"value scipy.{name}" for name in (["fft", "linalg", "signal"])},
+    "jax.scipy.ndimage": "own jax.ndimage",
     "jax.scipy.special": "own jax.special; value scipy.special",
     "jax.scipy.cluster": "plain typing",
     "jax.scipy.cluster.vq": "value scipy.cluster.vq",
@@ -197,7 +198,6 @@ LACKING = by_path(
         "it is a step inside of odeint": "experimental.ode",
         "use jax.jit": "experimental.pjit",
         "use jax.shard_map": "experimental.shard_map",
-        "jax.image.resize has the methods' names": "image",
         "results have the attributes x, success, fun, jac and nit": "scipy.optimize",
         "rotations are interpolated by fxgrad.scipy.spatial.transform": "scipy.spatial",
         "scipy.special.bernoulli gives the numbers, which have no derivatives": "scipy.special.bernoulli",
@@ -216,10 +216,11 @@ UNLISTED = frozenset(f"jax.{path}" for path in MACHINERY.split())
 def load_lifts() -> Mapping[str, Callable[[Any], Any]]:
     """Return how names of this library are seen, by the words of the table."""
     from ..jax.arrays import lift
+    from ..jax.keywords import in_order
     from ..jax.programs import lift_program, lift_solver, lift_transform
 
     return {
-        "value": lift,
+        "value": lambda function: in_order(lift(function)),
         "law": lift,
         "transform": lift_transform,
         "program": lift_program,

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ... import transforms as _transforms  # noqa: F401  (loads what traced values have)
+from ...core.surface import is_object
 from ...flatten_util import ravel_pytree as ravel
 from ...transforms import vmap as mapping
 from ...transforms.vjp import vjp
+from . import trees
 from .arrays import Array, array_of
-from .config import config
+from .config import config, debug_infs, debug_nans
 from .custom_rules import custom_gradient, custom_jvp, custom_vjp
 from .devices import CPU, CpuDevice
 from .dtypes import wide
@@ -27,7 +29,8 @@ from .version import __version__, __version_info__
 __all__ = [
     "Array", "Device", "__version__", "__version_info__", "array_garbage_collection_guard", "check_tracer_leaks",
     "clear_caches", "config", "copy_to_host_async", "custom_gradient", "custom_jvp", "custom_vjp", "debug_infs",
-    "debug_key_reuse", "default_backend", "default_matmul_precision", "device_count", "device_put", "devices",
+    "debug_key_reuse", "debug_nans", "default_backend", "default_matmul_precision", "device_count", "device_get",
+    "device_put", "devices",
     "disable_x64", "effects_barrier", "enable_checks", "enable_x64", "ensure_compile_time_eval",
     "explain_cache_misses", "fwd_and_bwd", "host_count", "host_id", "host_ids", "jit", "live_arrays",
     "local_device_count", "local_devices", "log_compiles", "named_call", "numpy_dtype_promotion",
@@ -85,6 +88,11 @@ def device_put(x: Any, device: Any = None, **options: Any) -> Any:
     return map_leaves(x) if device is None else place_all(x, device, "device_put")
 
 
+def device_get(x: Any) -> Any:
+    """Return a pytree with NumPy's arrays, which are not to be written into, for arrays."""
+    return trees.map(lambda leaf: np.asarray(leaf) if type(leaf) is Array else leaf, x, is_leaf=is_object)
+
+
 def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
     """Return the leaves of a pytree in one flat array, and the function that undoes this."""
     flat, unravel = ravel(pytree)
@@ -99,7 +107,7 @@ def do_nothing(*args: Any, **options: Any) -> Any:
 
 enable_checks = softmax_custom_jvp = thread_guard = array_garbage_collection_guard = do_nothing
 default_matmul_precision = transfer_guard = ensure_compile_time_eval = do_nothing
-check_tracer_leaks = debug_infs = debug_key_reuse = explain_cache_misses = log_compiles = do_nothing
+check_tracer_leaks = debug_key_reuse = explain_cache_misses = log_compiles = do_nothing
 numpy_dtype_promotion = numpy_rank_promotion = threefry_partitionable = do_nothing
 transfer_guard_device_to_device = transfer_guard_device_to_host = transfer_guard_host_to_device = do_nothing
 

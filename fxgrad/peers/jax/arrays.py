@@ -31,6 +31,7 @@ from .dtypes import (
     SINGLE,
     SMALL,
     ScalarKind,
+    canonicalize_dtype,
     dtype_of,
     fit,
     fit_integer,
@@ -210,8 +211,9 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other  # type: ignore[operator]
 
-    def __round__(self, digits: int = 0) -> Any:
-        return lift(fnp.round)(self, digits)
+    def __round__(self, digits: int | None = None) -> Any:
+        nearest = lift(fnp.round)(self, digits or 0)
+        return nearest if digits is not None else nearest.astype(canonicalize_dtype(int))
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from inspect import Parameter, signature, unwrap
 from typing import Any
 
@@ -56,6 +57,63 @@ UNSUPPORTED = frozenset(
     ]
 )
 
+# Parameters by position, where JAX's order is another, or where they have to be named here. Of two functions of one
+# name the row is of that which has all these parameters.
+ORDERS = {
+    "arange": "start stop step dtype",
+    "argmax": "a axis out keepdims",
+    "argmin": "a axis out keepdims",
+    "average": "a axis weights returned keepdims",
+    "clip": "arr min max",
+    "concatenate": "arrays axis dtype",
+    "corrcoef": "x y rowvar dtype",
+    "count_nonzero": "a axis keepdims",
+    "cov": "m y rowvar bias ddof fweights aweights dtype",
+    "dstack": "tup dtype",
+    "eigh": "a b lower eigvals_only overwrite_a overwrite_b turbo eigvals type check_finite",
+    "empty_like": "prototype dtype shape",
+    "full_like": "a fill_value dtype shape",
+    "histogram": "a bins range weights density",
+    "histogram2d": "x y bins range weights density",
+    "histogramdd": "sample bins range weights density",
+    "hstack": "tup dtype",
+    "nanargmax": "a axis out keepdims",
+    "nanargmin": "a axis out keepdims",
+    "nanmean": "a axis dtype out keepdims where",
+    "nanstd": "a axis dtype out ddof keepdims where mean",
+    "nanvar": "a axis dtype out ddof keepdims where mean",
+    "ones_like": "a dtype shape",
+    "solve": "a b lower overwrite_a overwrite_b debug check_finite assume_a",
+    "solve_triangular": "a b trans lower unit_diagonal overwrite_b debug check_finite",
+    "sph_harm_y": "n m theta phi diff_n n_max",
+    "stack": "arrays axis out dtype",
+    "unwrap": "p discont axis period",
+    "vstack": "tup dtype",
+    "zeros_like": "a dtype shape",
+}
+
+
+def in_order(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a lifted function as one whose positional arguments come in JAX's order."""
+    keywords: Keywords = getattr(function, KEYWORDS)
+    order = ORDERS.get(getattr(function, "__name__", ""), "").split()
+    if not order:
+        return function
+    own = keywords.look()
+    first = next((i for i, name in enumerate(order) if i >= len(own) or name != own[i]), len(order))
+    first = max(first, 1)  # operands have other names
+    if first == len(order) or not all(name in keywords for name in order[first:]):
+        return function
+    keywords.order = order
+
+    @wraps(function)
+    def ordered(*args: Any, **kwargs: Any) -> Any:
+        if len(args) <= first:
+            return function(*args, **kwargs)
+        return function(*args[:first], **dict(zip(order[first:], args[first:])), **kwargs)
+
+    return ordered
+
 
 def place_of_out(function: Callable[..., Any], name: str) -> int:
     """Return the position of a function's `out`, into which nothing is written here."""
@@ -90,6 +148,7 @@ class Keywords:
             MEANINGLESS_OF.get(getattr(function, "__name__", ""), "").split()
         )
         self.names: list[str] | None = None  # by position
+        self.order: list[str] | None = None  # by position as JAX has them, where that differs
 
     def look(self) -> list[str]:
         """Read the signature, which most functions are never asked for."""

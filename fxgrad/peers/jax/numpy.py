@@ -11,6 +11,7 @@ import numpy as np
 from ... import numpy as fnp
 from .arrays import Array, array_of, convert, lift, value_of
 from .dtypes import SCALAR_TYPES, canonicalize_dtype, dtype_of, finfo, iinfo, issubdtype, result_type
+from .keywords import in_order
 
 globals().update(SCALAR_TYPES)
 ndarray = Array
@@ -148,14 +149,31 @@ def linspace(
 spread = lift(fnp.linspace)
 frombuffer, fromfile, fromstring = map(lift, (np.frombuffer, np.fromfile, np.fromstring))
 load, save, savez = lift(np.load), np.save, np.savez
-full_like, zeros_like, ones_like, empty_like = map(
-    lift, (fnp.full_like, fnp.zeros_like, fnp.ones_like, fnp.zeros_like)
+full_like, zeros_like, ones_like, empty_like = [
+    in_order(lift(make)) for make in (fnp.full_like, fnp.zeros_like, fnp.ones_like, fnp.zeros_like)
+]
+
+
+def with_dtype(function: Any) -> Any:
+    """Return a function that joins arrays as one whose result may be of any dtype."""
+    join = lift(function)
+
+    @wraps(join)
+    def joined(*args: Any, dtype: Any = None, **options: Any) -> Any:
+        made = join(*args, **options)
+        return made if dtype is None else made.astype(dtype)
+
+    return in_order(joined)
+
+
+concatenate, stack, hstack, vstack, dstack = map(
+    with_dtype, (fnp.concatenate, fnp.stack, fnp.hstack, fnp.vstack, fnp.dstack)
 )
 empty = lift(fnp.zeros)  # as there
 
 __all__ = [
-    *SCALAR_TYPES, *CONSTANTS, *KINDS, "array", "asarray", "astype", "convolve", "copy", "correlate", "einsum",
-    "empty", "empty_like", "finfo", "frombuffer", "fromfile", "fromstring", "full_like", "iinfo", "issubdtype",
-    "linspace", "load", "ndarray", "object_", "ones_like", "repeat", "result_type", "save", "savez", "take",
-    "unravel_index", "zeros_like",
+    *SCALAR_TYPES, *CONSTANTS, *KINDS, "array", "asarray", "astype", "concatenate", "convolve", "copy", "correlate",
+    "dstack", "einsum", "empty", "empty_like", "finfo", "frombuffer", "fromfile", "fromstring", "full_like", "hstack",
+    "iinfo", "issubdtype", "linspace", "load", "ndarray", "object_", "ones_like", "repeat", "result_type", "save",
+    "savez", "stack", "take", "unravel_index", "vstack", "zeros_like",
 ]  # fmt: skip
