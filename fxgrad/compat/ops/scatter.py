@@ -308,6 +308,12 @@ def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: b
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """The Tensor with values written, or added, at places in its flattened order."""
     check_source_dtype("put_", input, source)
+    if source.numel() != index.numel():
+        raise DimensionError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}",
+            hint="source.expand_as(index), for one number at all places",
+        )
     flat = index_put(reshape(input, (-1,)), (reshape(index, (-1,)),), reshape(source, (-1,)), accumulate)
     return reshape(flat, input.shape)
 
