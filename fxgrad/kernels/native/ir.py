@@ -360,9 +360,8 @@ class Function:
         )
 
     def load(self, pointer: Value, type: Type, index: Value | int = 0, volatile: bool = False) -> Value:
-        """Load consecutive entries, from the entry number `index` on. Where one is `volatile` a choice between it and
-        another that is stored in its place stays a plain store: LLVM makes a masked one, which some processors take
-        ten times as long for."""
+        """Load consecutive entries, from the entry number `index` on; `volatile` ones, to whose place a choice of them
+        and others is stored: of that LLVM makes no masked store, which some processors are slow at."""
         at = self.place(pointer, index, type.element)
         return self.emit(
             f"load {'volatile ' * volatile}{type}, ptr {at.text}, align {max(type.bits // 8, 1)}", type
