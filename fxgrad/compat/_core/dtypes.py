@@ -294,15 +294,16 @@ def as_python_number(value) -> Any:
     return array.item()
 
 
+BFLOAT16_MAX = float.fromhex("0x1.fep+127")
 COMPLEX_TYPES, INTEGER_TYPES = (complex, np.complexfloating), (int, np.integer)
 
 
 @cache
 def dtype_limits(numpy: np.dtype) -> tuple[Any, Any]:
-    """The least and the greatest number of a dtype; infinities for a dtype that NumPy does not know."""
+    """The least and the greatest number of a dtype."""
     if numpy.kind in "iu":
         return int(np.iinfo(numpy).min), int(np.iinfo(numpy).max)
-    greatest = math.inf if numpy.kind == "V" else float(np.finfo(numpy).max)
+    greatest = BFLOAT16_MAX if numpy.kind == "V" else float(np.finfo(numpy).max)
     return -greatest, greatest
 
 
@@ -326,6 +327,15 @@ def cast_number(value: Any, numpy) -> np.ndarray:
         name = f"{numpy.name}_t" if kind in "iu" else c_type_name(numpy)
         raise TensorError(f"value cannot be converted to type {name} without overflow", hint=f"not {given}")
     return np.asarray(int(value) if kind in "iu" else value).astype(numpy)
+
+
+def round_number(value: Any, numpy) -> np.ndarray:
+    """Convert a number as `cast_number` does, but to infinity beyond the range of half precision."""
+    value = as_python_number(value)
+    if numpy.itemsize != 2 or kind_of(numpy) != "f" or type(value) is not float:
+        return cast_number(value, numpy)
+    with np.errstate(over="ignore"):
+        return np.asarray(value).astype(numpy)
 
 
 def type_name(numpy) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any, Unpack
 
 import numpy as np
@@ -18,6 +19,7 @@ from .._core.dtypes import (
     default_numpy_dtype,
     dtype_hint,
     is_dtype,
+    round_number,
 )
 from .._core.error_messages import not_a_tensor_error
 from .._core.layout import (
@@ -369,7 +371,8 @@ def fill_array(value, shape: tuple[int, ...], numpy) -> Any:
     """Make an array filled with one number, which may be traced."""
     if isinstance(value, Tracer):
         return ops.broadcast_to(ops.convert(value, dtype=numpy), shape=shape)
-    return np.full(shape, cast_number(value, numpy))
+    cast = round_number if prod(shape) == 1 else cast_number  # torch looks at the range for several entries
+    return np.full(shape, cast(value, numpy))
 
 
 def create_like(
@@ -474,9 +477,8 @@ new_zeros, new_ones, new_empty = map(make_new_method, ARRAY_MAKERS)
 def full_like(input: Tensor, fill_value, **options: Unpack[LikeOptions]) -> Tensor:
     """`full` in the shape, dtype, device and strides of a Tensor, where options do not say otherwise."""
     value, _ = parse_fill_value(fill_value, "full_like")
-    return create_like(
-        input, make_in_order(lambda shape, numpy: fill_array(value, shape, numpy)), "full_like", options
-    )
+    make_array = make_in_order(lambda shape, numpy: fill_array(value, shape, numpy))
+    return create_like(input, make_array, "full_like", options)
 
 
 @expose("method")

@@ -171,7 +171,9 @@ def where_method(self: Tensor, condition: Tensor, other) -> Tensor:
     return where_values(condition, self, other)
 
 
-@operation("input mask value", inplace=True, out=False, by_value=False, direct=fill_masked)
+@operation(
+    "input mask value", inplace=True, out=False, by_value=False, own_precision=True, direct=fill_masked
+)
 def masked_fill(input, mask, value) -> Any:
     """Replace entries by `value` where the mask is set."""
     ensure_mask("masked_fill", mask)

@@ -109,7 +109,7 @@ def fill_masked(values: Sequence[Any], params: dict) -> Direct:
     x, mask, value = values
     if type(x) is not np.ndarray or type(mask) is not np.ndarray or type(value) not in SCALARS:
         return None
-    if mask.dtype != bool or x.dtype == np.float16 or x.dtype.kind not in "biufc":
+    if mask.dtype != bool or x.dtype.kind not in "biufc":
         return None
     choose = ops.where.primitive.kernel
 

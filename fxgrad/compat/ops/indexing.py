@@ -26,7 +26,7 @@ from ...extend import (
     ops,
     source_info,
 )
-from .._core.dtypes import cast_number, short_name
+from .._core.dtypes import round_number, short_name
 from .._core.inplace import fill_number, to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
@@ -353,7 +353,7 @@ def setitem(self: Tensor, key, value) -> None:
         return
     if not isinstance(value, Tensor):
         numpy = self.dtype.numpy
-        array = cast_number(value, numpy) if type(value) in SCALARS else np.asarray(value).astype(numpy)
+        array = round_number(value, numpy) if type(value) in SCALARS else np.asarray(value).astype(numpy)
         value = make_tensor(current_tape(), array)
     entries = key if isinstance(key, tuple) else (key,)
     if not value.shape and all(e is True or is_mask(e) or not is_index_tensor(e) for e in entries):

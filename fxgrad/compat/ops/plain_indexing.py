@@ -11,7 +11,7 @@ import numpy as np
 
 from ...extend import CURRENT, SCALARS, Aval, ops, source_info
 from .._core import strides
-from .._core.dtypes import cast_number
+from .._core.dtypes import round_number
 from .._core.memory import VERSIONS
 from .._core.tensor import Tensor, allocate_tensor
 from .._core.views import ViewStep
@@ -140,7 +140,7 @@ def write_part(tensor, key, value) -> bool:
     view = memory[(*part[0], ...)]
     if type(value) not in SCALARS:
         return copy_directly(value, view, memory)
-    view[...] = cast_number(value, memory.dtype)
+    view[...] = round_number(value, memory.dtype)
     VERSIONS.record_change(memory, "fill_", source_info.user_frame())
     return True
 
@@ -151,7 +151,7 @@ def write_places(memory: np.ndarray, key, value) -> bool:
     if places is None or not memory.flags.c_contiguous:
         return False
     if type(value) in SCALARS:
-        entries = cast_number(value, memory.dtype)
+        entries = round_number(value, memory.dtype)
     else:
         first, entries = places[0], constant_array(value)
         if entries is None or entries.dtype is not memory.dtype or np.may_share_memory(entries, memory):

@@ -284,6 +284,8 @@ def declare_extreme(name: str, reduce, position, pairwise, doc: str) -> None:
 
     @operation("input", name=name, spaces="", node=f"{name.title()}Backward1", kinds="biuf")
     def of_all(input) -> Any:
+        if not aval_of(input).size:
+            raise empty_error(TensorError, name)
         return extremum(name, reduce, input, None, False)
 
     def function(input: Tensor, dim=None, keepdim: bool = False, *, other=None, out=None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from inspect import Parameter
 from typing import Any
 
@@ -13,6 +14,7 @@ from .._core.dtypes import cast_number
 from .._core.inplace import to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
+from .._declare.composite import Composite
 from .._declare.entry import take_number
 from .._declare.operation import operation
 from .._declare.out import with_out
@@ -169,31 +171,53 @@ def count_entries(x, arrays, template, shape: tuple[int, ...], include_self: boo
     return ops.add(count, 1) if include_self else ops.maximum(count, 1)
 
 
-def reduce_entries(input, dim: int, index, src, reduce: str, include_self: bool) -> Any:
-    """Reduce entries at places along a dimension with entries of `src`."""
-    x, arrays, template, u = locate_entries("scatter", input, dim, index, src)
+def reduce_entries(x, u, arrays, template, reduce: str, include_self: bool) -> Any:
+    """Reduce entries at places with entries of u."""
     dtype, shape = aval_of(x).dtype, tuple(u.shape)
     if not include_self:
         rest = np.broadcast_to(np.asarray(neutral_element(reduce, dtype), dtype), shape)
         x = ops.update(x, rest, *arrays, index=template)
     if reduce == "prod":
-        y = multiply_entries(x, u, arrays, template)
-    elif reduce in ("amax", "amin"):
+        return multiply_entries(x, u, arrays, template)
+    if reduce in ("amax", "amin"):
         combine = ops.scatter_max if reduce == "amax" else ops.scatter_min
-        y = combine(x, u, *arrays, index=template)
-    else:
-        y = add_to_entries(x, u, arrays, template)
-        if reduce == "mean":
-            count = count_entries(x, arrays, template, shape, include_self)
-            y = (
-                ops.divide(y, count)
-                if is_differentiable(dtype)
-                else convert_value(ops.floor_divide(y, count), dtype)
-            )
-    return ops.reshape(y, shape=tuple(input.shape))
+        return combine(x, u, *arrays, index=template)
+    y = add_to_entries(x, u, arrays, template)
+    if reduce == "sum":
+        return y
+    count = count_entries(x, arrays, template, shape, include_self)
+    if is_differentiable(dtype):
+        return ops.divide(y, count)
+    return convert_value(ops.floor_divide(y, count), dtype)
 
 
-@operation("input index src", inplace=True, direct=combine_matched)
+class Reduction(Composite):
+    """Entries reduced at places: extrema pull back by machine code, where arrays match."""
+
+    def pullback_for(self, y, values, needed, params: dict) -> Any:
+        """See `Composite`."""
+        rule = super().pullback_for(y, values, needed, params)
+        general, kept = rule.pull_plain, [*(rule.saved_from or ())]
+        plain = params["reduce"] in ("amax", "amin") and all([type(v) is np.ndarray for v in values])
+        if not plain or not params["include_self"] or {*kept} != {0, 1, 2, 3} or hasattr(general, "general"):
+            return rule
+        share = native_function("matched.sharer")(*values, params["dim"])
+        if share is None:
+            return rule
+        numbers = [kept.index(k) for k in range(4)]
+
+        def pull(ct, residuals) -> Sequence[Any]:
+            cts = share(ct, *[residuals[k] for k in numbers])
+            if cts is None:
+                return general(ct, residuals)
+            return [cts[0] if needed[0] else None, None, cts[1] if needed[2] else None]
+
+        pull.general = general  # type: ignore[attr-defined]
+        rule.pull_plain = pull
+        return rule
+
+
+@operation("input index src", inplace=True, composite=Reduction, direct=combine_matched, keeps_results=True)
 def scatter_reduce(input, dim: int, index, src, reduce: str, *, include_self: bool = True) -> Any:
     """Entries at places along a dimension reduced to one number with those of `src`.
 
@@ -211,7 +235,8 @@ def scatter_reduce(input, dim: int, index, src, reduce: str, *, include_self: bo
             hint=f'reduce="{ {"add": "sum", "multiply": "prod", "max": "amax", "min": "amin"}.get(reduce, "sum") }"',
         )
     check_source_dtype("scatter", input, src)
-    return reduce_entries(input, dim, index, src, reduce, include_self)
+    combine = partial(reduce_entries, reduce=reduce, include_self=include_self)
+    return combine_entries("scatter", combine, input, dim, index, src)
 
 
 # -- whole slices at places along a dimension ------------------------------------------
@@ -292,7 +317,7 @@ def index_fill(input, dim: int, index, value) -> Any:
     )
 
 
-@operation("input index source", inplace=True, direct=combine_matched)
+@operation("input index source", inplace=True, direct=combine_matched, keeps_results=True)
 def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: bool = True) -> Any:
     """Reduce slices at places along a dimension with those of `source`, by "prod", "mean", "amax" or "amin"."""
     if reduce not in REDUCTIONS[1:]:
@@ -300,14 +325,21 @@ def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: b
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.",
             hint='index_add for "sum"; reduce="prod", "mean", "amax" or "amin"',
         )
-    d, index, source = expand_index("index_reduce", input, dim, index, source)
-    return reduce_entries(input, d, index, source, reduce, include_self)
+    d, places, source = expand_index("index_reduce", input, dim, index, source)
+    combine = partial(reduce_entries, reduce=reduce, include_self=include_self)
+    return combine_slices("scatter", combine, input, d, index, places, source)
 
 
 @expose("function method")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """The Tensor with values written, or added, at places in its flattened order."""
     check_source_dtype("put_", input, source)
+    if source.numel() != index.numel():
+        raise DimensionError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.numel()}, index.numel() = {index.numel()}",
+            hint="source.expand_as(index), for one number at all places",
+        )
     flat = index_put(reshape(input, (-1,)), (reshape(index, (-1,)),), reshape(source, (-1,)), accumulate)
     return reshape(flat, input.shape)
 

@@ -107,7 +107,7 @@ def corrcoef(input) -> Any:
 
 
 # -- histograms ------------------------------------------
-def histogram_arguments(input, bins, *, range=None, weight=None, density: bool = False) -> Any:
+def histogram_arguments(input, bins=100, *, range=None, weight=None, density: bool = False) -> Any:
     """The bins are a number, or a Tensor of their edges."""
     edges = bins if isinstance(bins, Tensor) else None
     bins = None if isinstance(bins, Tensor) else bins

@@ -6,7 +6,7 @@ FUNCTIONS = {
     "entrywise": "compute_entrywise",
     "grid": "pullback sampler",
     "lstm": "run_forward run_back",
-    "matched": "combiner taker",
+    "matched": "combiner sharer taker",
     "outer": "multiply_outer",
     "permutation": "swap_in_turn",
     "pool": "window_places pick deposit",

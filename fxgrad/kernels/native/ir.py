@@ -359,10 +359,13 @@ class Function:
             f"getelementptr {Type(element)}, ptr {pointer.text}, i64 {self.operand(index, I64)}", PTR
         )
 
-    def load(self, pointer: Value, type: Type, index: Value | int = 0) -> Value:
-        """Load consecutive entries, from the entry number `index` on."""
+    def load(self, pointer: Value, type: Type, index: Value | int = 0, volatile: bool = False) -> Value:
+        """Load consecutive entries, from the entry number `index` on; `volatile` ones, to whose place a choice of them
+        and others is stored: of that LLVM makes no masked store, which some processors are slow at."""
         at = self.place(pointer, index, type.element)
-        return self.emit(f"load {type}, ptr {at.text}, align {max(type.bits // 8, 1)}", type)
+        return self.emit(
+            f"load {'volatile ' * volatile}{type}, ptr {at.text}, align {max(type.bits // 8, 1)}", type
+        )
 
     def store(self, value: Value, pointer: Value, index: Value | int = 0) -> None:
         at = self.place(pointer, index, value.type.element)

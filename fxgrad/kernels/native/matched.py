@@ -168,6 +168,31 @@ def taker(x: np.ndarray, places: np.ndarray, axis: int) -> Callable[..., list[np
     return take
 
 
+def sharer(
+    x: np.ndarray, places: np.ndarray, u: np.ndarray, axis: int
+) -> Callable[..., list[np.ndarray] | None] | None:
+    """Return the function (ct, y, x, places, u) of arrays like these that gives the cotangents of x and u where y has
+    the extrema of both: those that reach one share its cotangent. It gives None where NumPy is to do it, and so does
+    this one."""
+    take, add = taker(x, places, axis), combiner("add", x, places, u, axis)
+    if take is None or add is None or x.dtype.kind != "f":
+        return None
+
+    def share(ct: np.ndarray, y: np.ndarray, x: np.ndarray, places: np.ndarray, u: np.ndarray) -> Any:
+        found = take(y, places)
+        if found is None:
+            return None
+        own, theirs = ((v == most) | np.isnan(v) for v, most in ((x, y), (u, found[0])))
+        count = add(own.astype(x.dtype), places, theirs.astype(x.dtype))
+        if count is None:
+            return None
+        part = np.divide(ct, count[0], out=count[0])
+        given = take(part, places)
+        return None if given is None else [np.where(own, part, 0), np.where(theirs, given[0], 0)]
+
+    return share
+
+
 def are_rows(*given: np.ndarray) -> bool:
     """Whether arrays are row-major in memory."""
     return all([v.flags.c_contiguous and v.flags.aligned for v in given])

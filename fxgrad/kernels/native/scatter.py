@@ -84,15 +84,21 @@ class Walk:
         f = self.function
         if self.single:
             type = Type(self.element)
-            write(lambda row: f.load(row, type), lambda value, row: f.store(value, row))
+            write(
+                lambda row, volatile=False: f.load(row, type, 0, volatile),
+                lambda value, row: f.store(value, row),
+            )
             return
         type = Type(self.element, lanes(self.element))
         with f.loop(self.width - self.rest, step=type.width) as j:
-            write(lambda row: f.load(row, type, j.index), lambda value, row: f.store(value, row, j.index))
+            write(
+                lambda row, volatile=False: f.load(row, type, j.index, volatile),
+                lambda value, row: f.store(value, row, j.index),
+            )
         with f.when(self.rest > 0):
             place, present = self.width - self.rest, f.lanes_below(self.rest, type.width)
             write(
-                lambda row: f.load_masked(row, present, type, place),
+                lambda row, volatile=False: f.load_masked(row, present, type, place),
                 lambda value, row: f.store_masked(value, row, present, place),
             )
 
@@ -102,7 +108,9 @@ def combine_rows_function(name: str, element: str, width: int, combination: str)
     walk = Walk(name, element, width, 2)
     with exceptions.watch(walk.function) as raised, walk.rows(read=False) as rows:
         given, target = walk.row(0, rows, False), walk.row(1, rows, True)
-        walk.vectors(lambda load, store: store(math.apply(combination, load(target), load(given)), target))
+        walk.vectors(
+            lambda load, store: store(math.apply(combination, load(target, True), load(given)), target)
+        )
     walk.function.return_value(raised.value)
     return walk.function
 

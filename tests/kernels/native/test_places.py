@@ -85,6 +85,26 @@ def test_places_that_do_not_exist_and_other_orders_in_memory_are_left_to_numpy()
     assert matched.combiner("add", x, places.astype("i4"), u, 0) is None
 
 
+@together("shape")
+@pytest.mark.parametrize("greatest", [False, True])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("shape, count, axis", AXES)
+def test_cotangents_shared_by_those_that_reach_an_extremum(shape, count, axis, dtype, greatest):
+    places, index = place(shape, count, axis)
+    x, u, ct = np.round(draw(dtype, shape)), np.round(draw(dtype, places.shape)), draw(dtype, shape)
+    x.flat[0], u.flat[1] = np.nan, np.nan
+    y = x.copy()
+    with np.errstate(invalid="ignore"):
+        (np.maximum if greatest else np.minimum).at(y, index, u)
+    reach = [(v == most) | np.isnan(v) for v, most in ((x, y), (u, y[index]))]
+    number = reach[0].astype(dtype)
+    np.add.at(number, index, reach[1])
+    found = matched.sharer(x, places, u, axis)(ct, y, x, places, u)
+    for part, mask, all_of_them in zip(found, reach, (ct / number, (ct / number)[index])):
+        np.testing.assert_array_equal(part, np.where(mask, all_of_them, 0))
+        assert part.dtype == dtype
+
+
 # -- the greatest of rows ------------------------------------------
 @pytest.mark.parametrize("least", [False, True])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])

@@ -192,6 +192,16 @@ def mask_of_another_shape(t):
 
 
 @mistake
+def put_of_fewer_entries(t):
+    t.zeros(2, 3).put(t.tensor([0, 1]), t.tensor([1.0]))
+
+
+@mistake
+def greatest_of_nothing(t):
+    t.tensor([]).max()
+
+
+@mistake
 def gather_of_another_rank(t):
     leaf(t).gather(0, t.tensor([[0]]))
 

@@ -142,3 +142,13 @@ def test_layers_are_copies():
         assert layer.activation is T.nn.functional.relu and not isinstance(
             decoder.layers[0].dropout1, type(layer)
         )
+
+
+@pytest.mark.parametrize("mask", ["T.tensor([[True, False, True]] * 3)", "T.tensor([[0.0, -1e9, 0.5]] * 3)"])
+def test_a_mask_beside_causal_attention(mask):
+    found = []
+    for T in LIBRARIES:
+        q = numbers_of(T)(1, 2, 3, 4)
+        attend = T.nn.functional.scaled_dot_product_attention
+        found.append(attend(q, q, q, attn_mask=eval(mask, {"T": T}), is_causal=True))
+    check_alike(*found)

@@ -52,3 +52,33 @@ def test_gradients_and_transforms_round_once_too(dtype):
 
 def test_numbers_beyond_half_precision_multiply():
     assert (fxt.tensor([1e-4], dtype=fxt.float16) * 1e6).item() == (torch.tensor([1e-4]).half() * 1e6).item()
+
+
+FILLS = {
+    "masked_fill": lambda T, x, v: x.masked_fill(x > 0, v),
+    "masked_fill_": lambda T, x, v: x.clone().masked_fill_(x > 0, v),
+    "fill_": lambda T, x, v: x.clone().fill_(v),
+    "full": lambda T, x, v: T.full((2,), v, dtype=x.dtype),
+    "full of one": lambda T, x, v: T.full((1,), v, dtype=x.dtype),
+    "full_like": lambda T, x, v: T.full_like(x, v),
+    "new_full": lambda T, x, v: x.new_full((2,), v),
+    "x[0] = v": lambda T, x, v: x.clone().__setitem__(0, v),
+    "x[places] = v": lambda T, x, v: x.clone().__setitem__(T.tensor([0, 2]), v),
+    "x[mask] = v": lambda T, x, v: x.clone().__setitem__(x > 0, v),
+    "index_fill": lambda T, x, v: x.index_fill(0, T.tensor([0]), v),
+    "scatter": lambda T, x, v: x.scatter(0, T.tensor([0]), v),
+}
+
+
+@pytest.mark.parametrize("number", [65504.0, -65519.0, 1e30, -1e39, float("inf")])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("fill", FILLS)
+def test_numbers_beyond_half_precision_fill_or_are_refused_as_in_torch(fill, dtype, number):
+    def entries(T):
+        try:
+            found = FILLS[fill](T, numbers(T, dtype)[:4], number)
+        except RuntimeError as error:
+            return str(error).partition("\n")[0]
+        return None if found is None else found.double().tolist()
+
+    assert entries(fxt) == entries(torch)

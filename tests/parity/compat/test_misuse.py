@@ -10,9 +10,9 @@ import torch
 
 import fxgrad.compat as fxt
 from fxgrad.core.errors import FxgradError
-from tests.parity.compat import mistakes_autograd, mistakes_operations, mistakes_transforms
+from tests.parity.compat import mistakes_autograd, mistakes_layers, mistakes_operations, mistakes_transforms
 
-TABLES = mistakes_autograd, mistakes_operations, mistakes_transforms
+TABLES = mistakes_autograd, mistakes_layers, mistakes_operations, mistakes_transforms
 MISTAKES = [scenario for table in TABLES for scenario in table.mistake.found]
 each = pytest.mark.parametrize("scenario", MISTAKES, ids=[f.__name__ for f in MISTAKES])
 

@@ -138,6 +138,12 @@ def ctc_loss(
         )
     given = as_integers(targets)
     longest = sizes.max(initial=0)
+    if given.ndim > 1 and longest > given.shape[1]:
+        raise TensorError(
+            f"Expected tensor to have size at least {longest} at dimension 1, but got size {given.shape[1]} for "
+            "argument #2 'targets' (while checking arguments for ctc_loss_allocate_outputs)",
+            hint=f"target_lengths.clamp(max={given.shape[1]}); targets is (batch, labels)",
+        )
     if given.ndim == 1:
         parts = np.split(given[: sizes.sum()], np.cumsum(sizes)[:-1])
     else:

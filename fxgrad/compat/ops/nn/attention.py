@@ -10,12 +10,13 @@ import numpy as np
 
 from .... import numpy as fnp
 from ....extend import aval_of, kind_of, ops
-from ..._core.dtypes import from_numpy_dtype
+from ..._core.dtypes import c_type_name, from_name, from_numpy_dtype
 from ..._declare.operation import operation
 from ...errors import TensorError
 from ..declarers import first_result
 from .dropout import dropout_factors
 
+TRUTH, SINGLE = from_name("bool"), from_name("float32")
 UNDERFLOW = -800.0  # where eˣ is 0 in every precision
 
 
@@ -50,11 +51,28 @@ def attention_arguments(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """Heads are repeated, the factors of dropout drawn."""
-    if is_causal and attn_mask is not None:
+    """Operands are checked, heads repeated, the factors of dropout drawn."""
+    ranks = [x.ndim for x in (query, key, value)]
+    if min(ranks) < 2:
+        raise TensorError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {} key.dim: {} and "
+            "value.dim: {} instead.".format(*ranks),
+            hint="(…, length, features); x.unsqueeze(0) adds a dimension",
+        )
+    if attn_mask is not None and attn_mask.dtype not in (query.dtype, TRUTH, SINGLE):
+        raise TensorError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{c_type_name(attn_mask.dtype.numpy)} and  query.dtype: {c_type_name(query.dtype.numpy)} instead.",
+            hint=f"attn_mask.bool(), True where a query takes part in a key, or attn_mask.to({query.dtype})",
+        )
+    if is_causal and attn_mask is not None and query.ndim != 4:
         raise TensorError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
             hint="is_causal=False with attn_mask.tril(), or no attn_mask",
+        )
+    if not 0 <= dropout_p <= 1:
+        raise TensorError(
+            f"dropout probability has to be between 0 and 1, but got {dropout_p:g}", hint="dropout_p=0.1"
         )
     if enable_gqa:
         count = query.shape[-3] // max(key.shape[-3], 1)
@@ -75,6 +93,7 @@ def attention_arguments(
     out=False,
     results=first_result,
     tangent=attention_tangent,
+    kinds="fc",
     by_value=False,
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, keep, is_causal: bool, scale: float) -> Any:

@@ -116,7 +116,14 @@ def class_loss(input, target, weight, ignore_index: int, reduction: str, smoothi
             return mean_class_loss(input, target, ignore_index)
     shape = input.shape
     check_shapes(input, target)
-    check_classes(refresh(target)._fx_value, shape[1 if len(shape) > 1 else 0], ignore_index)
+    count = shape[1 if len(shape) > 1 else 0]
+    check_classes(refresh(target)._fx_value, count, ignore_index)
+    if weight is not None and tuple(weight.shape) != (count,):
+        raise TensorError(
+            f"weight tensor should be defined either for all {count} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}",
+            hint=f"weight of shape ({count},), one number for each class",
+        )
     usual = weight is None and not smoothing and reduction == "mean" and len(shape) == 2
     if usual and input.dtype.itemsize > 2:  # others are added up in single precision
         return mean_class_loss(input, target, ignore_index)

@@ -187,6 +187,13 @@ def conv_tbc(input, weight, bias, pad: int = 0) -> Any:
     return ops.permute(found, axes=(2, 0, 1))
 
 
+def window_counts(shape, sizes, dilations, pads, steps) -> tuple[int, ...]:
+    """How many windows there are along each dimension."""
+    return tuple(
+        (n + 2 * p - (k - 1) * d - 1) // s + 1 for n, k, d, p, s in zip(shape, sizes, dilations, pads, steps)
+    )
+
+
 @operation("input", spaces="nn.functional", out=False, node="Im2ColBackward0")
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1) -> Any:
     """The windows of images (N, C, H, W) as columns: (N, C·kH·kW, number of windows)."""
@@ -194,8 +201,16 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1) -> Any:
     n, c = aval_of(x).shape[:2]
     pads = per_dimension(padding, 2, "padding")
     sizes, steps = per_dimension(kernel_size, 2, "kernel_size"), per_dimension(stride, 2, "stride")
+    dilations, have = per_dimension(dilation, 2, "dilation"), aval_of(x).shape[2:]
+    counts = window_counts(have, sizes, dilations, pads, steps)
+    if min(counts) < 1:
+        raise TensorError(
+            f"Given input with spatial size {have}, kernel_size={sizes}, dilation={dilations}, padding={pads}, "
+            f"calculated shape of the array of sliding blocks as {counts}, but its components must be at least one.",
+            hint="a smaller kernel_size or dilation, or more padding",
+        )
     x = ops.pad(x, widths=((0, 0), (0, 0), *((p, p) for p in pads)))
-    y = ops.windows(x, sizes=sizes, steps=steps, dilations=per_dimension(dilation, 2, "dilation"))
+    y = ops.windows(x, sizes=sizes, steps=steps, dilations=dilations)
     y = ops.reshape(y, shape=(n, c * prod(sizes), prod(aval_of(y).shape[4:])))
     return y if had_batch else remove_batch_axis(y)
 
@@ -210,7 +225,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1) -> An
     pads, dilations = per_dimension(padding, 2, "padding"), per_dimension(dilation, 2, "dilation")
     outer = per_dimension(output_size, 2, "output_size")
     padded = tuple(m + 2 * p for m, p in zip(outer, pads))
-    counts = tuple((m - (k - 1) * d - 1) // s + 1 for m, k, d, s in zip(padded, sizes, dilations, steps))
+    counts = window_counts(outer, sizes, dilations, pads, steps)
     if rows % prod(sizes):
         raise TensorError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "

@@ -96,6 +96,13 @@ def triplet_margin_loss(
     """The loss of triplets: max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); `swap` replaces the distance of
     the negative by the smaller of its distances to anchor and positive."""
     check_margin(margin)
+    ranks = [aval_of(x).ndim for x in (anchor, positive, negative)]
+    if len({*ranks}) > 1:
+        raise TensorError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            "anchor {}D, positive {}D, and negative {}D inputs".format(*ranks),
+            hint="x.unsqueeze(0) adds a dimension",
+        )
     near = p_norm(anchor - positive + eps, p, -1)
     far = p_norm(anchor - negative + eps, p, -1)
     if swap:

@@ -176,6 +176,14 @@ def bag_arguments(
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}",
             hint="input.flatten(0, -2), a bag in each row" if input.ndim else "input.reshape(1, 1)",
         )
+    if offsets is not None and offsets.numel():
+        first = refresh(offsets)._fx_value
+        if type(first) is np.ndarray and first.flat[0]:
+            raise TensorError(
+                "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+                f"However, got {first.flat[0]}",
+                hint="offsets of where each bag begins; the first begins at 0",
+            )
     if per_sample_weights is not None:
         if mode != "sum":
             raise NotSupportedError(

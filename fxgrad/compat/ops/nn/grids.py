@@ -10,6 +10,7 @@ import numpy as np
 
 from .... import numpy as fnp
 from ....extend import aval_of, native_function, ops, source_info
+from ..._core.dtypes import short_name
 from ..._declare.composite import Composite, prefer
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
@@ -194,6 +195,11 @@ def grid_sample(
             else f"input.expand({', '.join(map(str, (places[0], *have[1:])))})"
             if have[0] == 1
             else "one grid for each image",
+        )
+    if input.dtype != grid.dtype:
+        raise TensorError(
+            f"expected scalar type {short_name(input.dtype)} but found {short_name(grid.dtype)}",
+            hint=f"grid.to({input.dtype})",
         )
     if places[-1] != len(have) - 2:
         raise TensorError(

@@ -257,6 +257,11 @@ def layer_norm_arguments(input, normalized_shape, weight=None, bias=None, eps: f
 
 def group_norm_arguments(input, num_groups: int, weight=None, bias=None, eps: float = 1e-5) -> Any:
     """The groups are checked."""
+    if input.ndim < 2:
+        raise TensorError(
+            f"Expected at least 2 dimensions for input tensor but received {input.ndim}",
+            hint="(batch, channels, …); x.unsqueeze(0) adds a batch",
+        )
     channels = input.shape[1]
     if num_groups < 1 or channels % num_groups:
         raise TensorError(

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ....extend import aval_of, ops
 from ..._core.dtypes import as_numpy_dtype, short_name
 from ..._declare.entry import without_out
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ...errors import NotSupportedError
+from ..arguments import normalize_dim
 from ..declarers import kind
 
 
@@ -36,12 +35,10 @@ def subtract_max(x, axis: int) -> Any:
 
 def softmax_axis(x, dim: int | None) -> int:
     """The axis of a dimension; by default the one that torch took formerly."""
-    rank = max(aval_of(x).ndim, 1)
+    rank = aval_of(x).ndim
     if dim is None:
-        return 0 if rank in (1, 3) else 1
-    if not -rank <= dim < rank:
-        raise np.exceptions.AxisError(dim, aval_of(x).ndim)
-    return dim % rank
+        return 0 if rank in (0, 1, 3) else 1
+    return normalize_dim(dim, rank)
 
 
 def ensure_floating(name: str, x, axis: int) -> None:
