@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
+import re
+
+from ..nn import FAMILIES
+
 # Modules of torch's that are modules of ours under the same path, with whatever is in them. One that is not there yet
 # is unknown.
 SAME = """
-    __config__ accelerator amp amp.autocast_mode amp.grad_scaler
-    autograd autograd.anomaly_mode autograd.forward_ad autograd.function autograd.grad_mode
-    autograd.gradcheck autograd.graph autograd.profiler autograd.profiler_util autograd.variable
-    backends backends.cpu backends.cuda backends.cudnn backends.mha backends.mkl backends.mkldnn backends.mps
-    backends.nnpack backends.openmp backends.opt_einsum compiler cpu cuda cuda.amp cuda.nvtx distributed
-    distributed.algorithms distributed.algorithms.ddp_comm_hooks
+    __config__ accelerator amp amp.autocast_mode amp.grad_scaler autograd autograd.anomaly_mode autograd.forward_ad
+    autograd.function autograd.grad_mode autograd.gradcheck autograd.graph autograd.profiler autograd.profiler_util
+    autograd.variable backends backends.cpu backends.cuda backends.cudnn backends.mha backends.mkl backends.mkldnn
+    backends.mps backends.nnpack backends.openmp backends.opt_einsum compiler cpu cuda cuda.amp cuda.nvtx
+    cuda.streams distributed distributed.algorithms distributed.algorithms.ddp_comm_hooks
     distributed.algorithms.ddp_comm_hooks.default_hooks distributed.algorithms.join distributed.device_mesh
-    distributed.nn distributed.nn.functional distributed.tensor
-    distributions distributions.constraint_registry distributions.constraints distributions.distribution
-    distributions.exp_family distributions.kl distributions.transformed_distribution distributions.transforms
-    distributions.utils
-    fft func futures fx fx._pytree fx._symbolic_trace fx.experimental fx.experimental.proxy_tensor fx.graph
-    fx.graph_module fx.immutable_collections fx.interpreter fx.node fx.passes fx.passes.shape_prop fx.proxy
-    fx.subgraph_rewriter jit library linalg mps mtia multiprocessing
-    nn nn.attention nn.common_types nn.functional nn.grad nn.init nn.modules nn.parallel nn.parameter
-    nn.utils nn.utils._named_member_accessor nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn
-    nn.utils.stateless ops optim optim.lr_scheduler optim.swa_utils overrides profiler quasirandom random return_types
-    serialization signal signal.windows sparse special testing types utils utils._contextlib utils._foreach_utils
-    utils._pytree utils.checkpoint utils.data utils.dlpack utils.flop_counter utils.hooks utils.module_tracker
-    utils.tensorboard utils.weak version xpu
+    distributed.nn distributed.nn.functional distributed.tensor distributions distributions.categorical
+    distributions.constraint_registry distributions.constraints distributions.distribution distributions.exp_family
+    distributions.kl distributions.transformed_distribution distributions.transforms distributions.utils fft func
+    futures fx fx._pytree fx._symbolic_trace fx.experimental fx.experimental.proxy_tensor fx.graph fx.graph_module
+    fx.immutable_collections fx.interpreter fx.node fx.passes fx.passes.shape_prop fx.proxy fx.subgraph_rewriter jit
+    library linalg mps mtia multiprocessing nn nn.attention nn.common_types nn.functional nn.grad nn.init nn.modules
+    nn.modules.adaptive nn.modules.container nn.modules.lazy nn.modules.padding nn.modules.pooling nn.modules.rnn
+    nn.modules.transformer nn.modules.upsampling nn.modules.utils nn.parallel nn.parameter nn.utils
+    nn.utils._named_member_accessor nn.utils.clip_grad nn.utils.convert_parameters nn.utils.fusion nn.utils.init
+    nn.utils.memory_format nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn
+    nn.utils.spectral_norm nn.utils.stateless nn.utils.weight_norm ops optim optim._adafactor optim._functional
+    optim._muon optim.adadelta optim.adagrad optim.adam optim.adamax optim.adamw optim.asgd optim.lbfgs
+    optim.lr_scheduler optim.nadam optim.optimizer optim.radam optim.rmsprop optim.rprop optim.sgd optim.sparse_adam
+    optim.swa_utils overrides profiler quasirandom random return_types serialization signal signal.windows sparse
+    special storage testing types utils utils._contextlib utils._foreach_utils utils._pytree utils.checkpoint
+    utils.data utils.data.dataset utils.data.distributed utils.data.sampler utils.dlpack utils.flop_counter
+    utils.hooks utils.module_tracker utils.tensorboard utils.weak version xpu
+"""
+
+# Distributions that torch has each in a file of its name, such as `half_normal`.
+DISTRIBUTIONS = """
+    Bernoulli Beta Binomial Cauchy Chi2 ContinuousBernoulli Dirichlet Exponential Gamma GeneralizedPareto Geometric
+    Gumbel HalfCauchy HalfNormal Independent InverseGamma Kumaraswamy Laplace LogNormal LogisticNormal
+    MixtureSameFamily Multinomial NegativeBinomial Normal Pareto Poisson Uniform VonMises Weibull Wishart
 """
 
 # Names that are elsewhere here: in a package around, in one of its files if they are private, or in one of HOMES.
 ELSEWHERE = {
+    **{
+        f"distributions.{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}": name
+        for name in DISTRIBUTIONS.split()
+    },
     "_dynamo": """
         allow_in_graph assume_constant_result config disable disallow_in_graph forbid_in_graph graph_break is_compiling
         list_backends mark_dynamic mark_static mark_static_address maybe_mark_dynamic nonstrict_trace optimize reset
@@ -57,16 +75,11 @@ ELSEWHERE = {
     "cuda.amp.autocast_mode": "autocast custom_bwd custom_fwd",
     "cuda.amp.grad_scaler": "GradScaler",
     "cuda.graphs": "CUDAGraph graph is_current_stream_capturing",
-    "cuda.memory": """
-        MemPool empty_cache max_memory_allocated max_memory_cached max_memory_reserved mem_get_info memory_allocated
-        memory_cached memory_reserved memory_stats memory_summary reset_accumulated_memory_stats
-        reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats set_per_process_memory_fraction
-    """,
+    "cuda.memory": "MemPool",
     "cuda.random": """
         get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all set_rng_state
         set_rng_state_all
     """,
-    "cuda.streams": "Event ExternalStream Stream",
     "distributed.constants": "default_pg_timeout",
     "distributed.distributed_c10d": """
         Backend BackendConfig DebugLevel GroupMember P2POp PrefixStore ProcessGroup ReduceOp Store Work
@@ -84,47 +97,16 @@ ELSEWHERE = {
     "distributed.optim": "ZeroRedundancyOptimizer",
     "distributed.optim.zero_redundancy_optimizer": "ZeroRedundancyOptimizer",
     "distributed.tensor.placement_types": "Partial Placement Replicate Shard",
-    "distributions.bernoulli": "Bernoulli",
-    "distributions.beta": "Beta",
-    "distributions.binomial": "Binomial",
-    "distributions.categorical": "Categorical",
-    "distributions.cauchy": "Cauchy",
-    "distributions.chi2": "Chi2",
-    "distributions.continuous_bernoulli": "ContinuousBernoulli",
-    "distributions.dirichlet": "Dirichlet",
-    "distributions.exponential": "Exponential",
     "distributions.fishersnedecor": "FisherSnedecor",
-    "distributions.gamma": "Gamma",
-    "distributions.generalized_pareto": "GeneralizedPareto",
-    "distributions.geometric": "Geometric",
-    "distributions.gumbel": "Gumbel",
-    "distributions.half_cauchy": "HalfCauchy",
-    "distributions.half_normal": "HalfNormal",
-    "distributions.independent": "Independent",
-    "distributions.inverse_gamma": "InverseGamma",
-    "distributions.kumaraswamy": "Kumaraswamy",
-    "distributions.laplace": "Laplace",
     "distributions.lkj_cholesky": "LKJCholesky",
-    "distributions.log_normal": "LogNormal",
-    "distributions.logistic_normal": "LogisticNormal",
     "distributions.lowrank_multivariate_normal": "LowRankMultivariateNormal _batch_mahalanobis _batch_mv",
-    "distributions.mixture_same_family": "MixtureSameFamily",
-    "distributions.multinomial": "Multinomial",
     "distributions.multivariate_normal": """
         MultivariateNormal _batch_mahalanobis _batch_mv _precision_to_scale_tril
     """,
-    "distributions.negative_binomial": "NegativeBinomial",
-    "distributions.normal": "Normal",
     "distributions.one_hot_categorical": "OneHotCategorical OneHotCategoricalStraightThrough",
-    "distributions.pareto": "Pareto",
-    "distributions.poisson": "Poisson",
     "distributions.relaxed_bernoulli": "LogitRelaxedBernoulli RelaxedBernoulli",
     "distributions.relaxed_categorical": "ExpRelaxedCategorical RelaxedOneHotCategorical",
     "distributions.studentT": "StudentT",
-    "distributions.uniform": "Uniform",
-    "distributions.von_mises": "VonMises",
-    "distributions.weibull": "Weibull",
-    "distributions.wishart": "Wishart",
     "functional": """
         atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist
         chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique
@@ -140,13 +122,11 @@ ELSEWHERE = {
         MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink
         Softsign Tanh Tanhshrink Threshold
     """,
-    "nn.modules.adaptive": "AdaptiveLogSoftmaxWithLoss",
     "nn.modules.batchnorm": """
         BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm _BatchNorm
         _LazyNormBase _NormBase
     """,
     "nn.modules.channelshuffle": "ChannelShuffle",
-    "nn.modules.container": "Container ModuleDict ModuleList ParameterDict ParameterList Sequential",
     "nn.modules.conv": """
         Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d
         LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d _ConvNd _ConvTransposeNd _LazyConvXdMixin
@@ -159,81 +139,25 @@ ELSEWHERE = {
         InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
         _InstanceNorm
     """,
-    "nn.modules.lazy": "LazyModuleMixin",
-    "nn.modules.linear": "Bilinear Identity LazyLinear Linear NonDynamicallyQuantizableLinear",
-    "nn.modules.loss": """
-        BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss
-        HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss MultiLabelMarginLoss
-        MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss
-        TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss
-    """,
+    "nn.modules.linear": "LazyLinear NonDynamicallyQuantizableLinear",
+    "nn.modules.loss": f"{FAMILIES['losses']} _Loss _WeightedLoss",
     "nn.modules.module": """
-        Module _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys _global_buffer_registration_hooks
-        _global_module_registration_hooks _global_parameter_registration_hooks register_module_backward_hook
-        register_module_buffer_registration_hook register_module_forward_hook register_module_forward_pre_hook
-        register_module_full_backward_hook register_module_full_backward_pre_hook
-        register_module_module_registration_hook register_module_parameter_registration_hook
+        _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys _global_buffer_registration_hooks
+        _global_module_registration_hooks _global_parameter_registration_hooks
     """,
-    "nn.modules.normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
-    "nn.modules.padding": """
-        CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d
-        ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d
-        _CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd
-    """,
+    "nn.modules.normalization": "CrossMapLRN2d LocalResponseNorm",
     "nn.modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
-    "nn.modules.pooling": """
-        AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d
-        AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d
-        MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd
-        _LPPoolNd _MaxPoolNd _MaxUnpoolNd
-    """,
-    "nn.modules.rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
     "nn.modules.sparse": "Embedding EmbeddingBag",
-    "nn.modules.transformer": """
-        Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
-    """,
-    "nn.modules.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
-    "nn.modules.utils": """
-        _list_with_default _ntuple _pair _quadruple _reverse_repeat_tuple _single _triple
-        consume_prefix_in_state_dict_if_present
-    """,
     "nn.parallel.data_parallel": "DataParallel data_parallel",
     "nn.parallel.distributed": "DistributedDataParallel",
     "nn.parallel.parallel_apply": "parallel_apply",
     "nn.parallel.replicate": "replicate",
     "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
     "nn.utils._per_sample_grad": "call_for_per_sample_grads",
-    "nn.utils.clip_grad": "clip_grad_norm clip_grad_norm_ clip_grad_value_",
-    "nn.utils.convert_parameters": "parameters_to_vector vector_to_parameters",
-    "nn.utils.fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
-    "nn.utils.init": "skip_init",
-    "nn.utils.memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
-    "nn.utils.spectral_norm": "SpectralNorm remove_spectral_norm spectral_norm",
-    "nn.utils.weight_norm": "WeightNorm remove_weight_norm weight_norm",
-    "optim._adafactor": "Adafactor adafactor",
-    "optim._functional": "sparse_adam",
-    "optim._muon": "Muon",
-    "optim.adadelta": "Adadelta adadelta",
-    "optim.adagrad": "Adagrad adagrad",
-    "optim.adam": "Adam adam",
-    "optim.adamax": "Adamax adamax",
-    "optim.adamw": "AdamW adamw",
-    "optim.asgd": "ASGD asgd",
-    "optim.lbfgs": "LBFGS _cubic_interpolate _strong_wolfe",
-    "optim.nadam": "NAdam nadam",
-    "optim.optimizer": """
-        Optimizer _RequiredParameter register_optimizer_step_post_hook register_optimizer_step_pre_hook required
-    """,
-    "optim.radam": "RAdam radam",
-    "optim.rmsprop": "RMSprop rmsprop",
-    "optim.rprop": "Rprop rprop",
-    "optim.sgd": "SGD sgd",
-    "optim.sparse_adam": "SparseAdam",
     "profiler.profiler": "profile schedule supported_activities tensorboard_trace_handler ProfilerAction",
     "signal.windows.windows": """
         bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall
     """,
-    "storage": "TypedStorage UntypedStorage",
     "testing._comparison": "assert_allclose assert_close default_tolerances get_tolerances",
     "testing._creation": "make_tensor",
     "torch_version": "TorchVersion",
@@ -245,17 +169,10 @@ ELSEWHERE = {
     """,
     "utils.data._utils.worker": "WorkerInfo get_worker_info",
     "utils.data.dataloader": """
-        DataLoader _BaseDataLoaderIter _DatasetKind _MultiProcessingDataLoaderIter _SingleProcessDataLoaderIter
-        _collate_fn_t default_collate default_convert get_worker_info
+        _BaseDataLoaderIter _DatasetKind _MultiProcessingDataLoaderIter _SingleProcessDataLoaderIter
+        _collate_fn_t get_worker_info
     """,
-    "utils.data.dataset": """
-        ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset random_split
-    """,
-    "utils.data.distributed": "DistributedSampler",
     "utils.tensorboard.writer": "SummaryWriter",
-    "utils.data.sampler": """
-        BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler WeightedRandomSampler
-    """,
 }
 
 # Modules of ours in which such names are, where these are not around the path.
