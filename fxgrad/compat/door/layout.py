@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
-from ..nn import FAMILIES
-
 # Modules of torch's that are modules of ours under the same path, with whatever is in them. One that is not there yet
 # is unknown.
 SAME = """
@@ -34,19 +30,33 @@ SAME = """
     utils.hooks utils.module_tracker utils.tensorboard utils.weak version xpu
 """
 
-# Distributions that torch has each in a file of its name, such as `half_normal`.
-DISTRIBUTIONS = """
-    Bernoulli Beta Binomial Cauchy Chi2 ContinuousBernoulli Dirichlet Exponential Gamma GeneralizedPareto Geometric
-    Gumbel HalfCauchy HalfNormal Independent InverseGamma Kumaraswamy Laplace LogNormal LogisticNormal
-    MixtureSameFamily Multinomial NegativeBinomial Normal Pareto Poisson Uniform VonMises Weibull Wishart
+# Modules of torch's whose names are elsewhere here: in a package around, in one of its files if they are private, or in
+# one of HOMES. `inventory.txt` lists these names.
+ELSEWHERE = """
+    _jit_internal _tensor _utils _vmap_internals autograd.functional cuda.amp.autocast_mode cuda.amp.grad_scaler
+    cuda.graphs cuda.memory cuda.random distributed.constants distributed.distributed_c10d distributed.optim
+    distributed.optim.zero_redundancy_optimizer distributed.tensor.placement_types distributions.bernoulli
+    distributions.beta distributions.binomial distributions.cauchy distributions.chi2
+    distributions.continuous_bernoulli distributions.dirichlet distributions.exponential
+    distributions.fishersnedecor distributions.gamma distributions.generalized_pareto distributions.geometric
+    distributions.gumbel distributions.half_cauchy distributions.half_normal distributions.independent
+    distributions.inverse_gamma distributions.kumaraswamy distributions.laplace distributions.lkj_cholesky
+    distributions.log_normal distributions.logistic_normal distributions.lowrank_multivariate_normal
+    distributions.mixture_same_family distributions.multinomial distributions.multivariate_normal
+    distributions.negative_binomial distributions.normal distributions.one_hot_categorical distributions.pareto
+    distributions.poisson distributions.relaxed_bernoulli distributions.relaxed_categorical distributions.studentT
+    distributions.uniform distributions.von_mises distributions.weibull distributions.wishart functional
+    multiprocessing.spawn nn.attention.bias nn.modules.activation nn.modules.batchnorm nn.modules.channelshuffle
+    nn.modules.conv nn.modules.distance nn.modules.dropout nn.modules.flatten nn.modules.fold
+    nn.modules.instancenorm nn.modules.linear nn.modules.loss nn.modules.module nn.modules.normalization
+    nn.modules.pixelshuffle nn.modules.sparse nn.parallel.data_parallel nn.parallel.distributed
+    nn.parallel.parallel_apply nn.parallel.replicate nn.parallel.scatter_gather nn.utils._per_sample_grad
+    profiler.profiler signal.windows.windows testing._creation torch_version utils.data._utils
+    utils.data._utils.collate utils.data._utils.worker utils.data.dataloader utils.tensorboard.writer
 """
 
-# Names that are elsewhere here: in a package around, in one of its files if they are private, or in one of HOMES.
-ELSEWHERE = {
-    **{
-        f"distributions.{re.sub('(?<=[a-z])(?=[A-Z])', '_', name).lower()}": name
-        for name in DISTRIBUTIONS.split()
-    },
+# Those of modules for torch itself, of which the inventory lists no names.
+UNLISTED_NAMES = {
     "_dynamo": """
         allow_in_graph assume_constant_result config disable disallow_in_graph forbid_in_graph graph_break is_compiling
         list_backends mark_dynamic mark_static mark_static_address maybe_mark_dynamic nonstrict_trace optimize reset
@@ -63,116 +73,8 @@ ELSEWHERE = {
         make_functional_with_buffers
     """,
     "_functorch.vmap": "tree_flatten tree_unflatten",
-    "_jit_internal": """
-        Final Future _copy_to_script_wrapper _overload _overload_method export ignore is_scripting unused
-    """,
-    "_tensor": "Tensor",
-    "_utils": "_flatten_dense_tensors _take_tensors _unflatten_dense_tensors",
-    "_vmap_internals": "_vmap vmap",
-    "autograd.functional": """
-        _as_tuple _construct_standard_basis_for _grad_postprocess _grad_preprocess _tuple_postprocess
-    """,
-    "cuda.amp.autocast_mode": "autocast custom_bwd custom_fwd",
-    "cuda.amp.grad_scaler": "GradScaler",
-    "cuda.graphs": "CUDAGraph graph is_current_stream_capturing",
-    "cuda.memory": "MemPool",
-    "cuda.random": """
-        get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all set_rng_state
-        set_rng_state_all
-    """,
-    "distributed.constants": "default_pg_timeout",
-    "distributed.distributed_c10d": """
-        Backend BackendConfig DebugLevel GroupMember P2POp PrefixStore ProcessGroup ReduceOp Store Work
-        _all_gather_base _get_default_group _reduce_scatter_base
-        all_gather all_gather_coalesced all_gather_into_tensor all_gather_object all_gather_single all_reduce
-        all_reduce_coalesced all_to_all all_to_all_single barrier batch_isend_irecv broadcast broadcast_object_list
-        default_pg_timeout destroy_process_group gather gather_object get_backend get_backend_config get_debug_level
-        get_default_backend_for_device get_global_rank get_group_rank get_node_local_rank get_pg_count
-        get_process_group_ranks get_rank get_world_size group init_process_group irecv is_backend_available
-        is_gloo_available is_initialized is_mpi_available is_nccl_available is_torchelastic_launched
-        is_ucc_available is_xccl_available isend monitored_barrier new_group new_subgroups
-        new_subgroups_by_enumeration recv recv_object_list reduce reduce_op reduce_scatter reduce_scatter_single
-        reduce_scatter_tensor scatter scatter_object_list send send_object_list split_group supports_complex
-    """,
-    "distributed.optim": "ZeroRedundancyOptimizer",
-    "distributed.optim.zero_redundancy_optimizer": "ZeroRedundancyOptimizer",
-    "distributed.tensor.placement_types": "Partial Placement Replicate Shard",
-    "distributions.fishersnedecor": "FisherSnedecor",
-    "distributions.lkj_cholesky": "LKJCholesky",
-    "distributions.lowrank_multivariate_normal": "LowRankMultivariateNormal _batch_mahalanobis _batch_mv",
-    "distributions.multivariate_normal": """
-        MultivariateNormal _batch_mahalanobis _batch_mv _precision_to_scale_tril
-    """,
-    "distributions.one_hot_categorical": "OneHotCategorical OneHotCategoricalStraightThrough",
-    "distributions.relaxed_bernoulli": "LogitRelaxedBernoulli RelaxedBernoulli",
-    "distributions.relaxed_categorical": "ExpRelaxedCategorical RelaxedOneHotCategorical",
-    "distributions.studentT": "StudentT",
-    "functional": """
-        atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist
-        chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique
-        unique_consecutive unravel_index
-    """,
     "_library.custom_ops": "CustomOpDef custom_op",
-    "multiprocessing.spawn": """
-        ProcessContext ProcessException ProcessExitedException ProcessRaisedException SpawnContext spawn start_processes
-    """,
-    "nn.attention.bias": "causal_lower_right causal_upper_left",
-    "nn.modules.activation": """
-        CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish
-        MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink
-        Softsign Tanh Tanhshrink Threshold
-    """,
-    "nn.modules.batchnorm": """
-        BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm _BatchNorm
-        _LazyNormBase _NormBase
-    """,
-    "nn.modules.channelshuffle": "ChannelShuffle",
-    "nn.modules.conv": """
-        Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d
-        LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d _ConvNd _ConvTransposeNd _LazyConvXdMixin
-    """,
-    "nn.modules.distance": "CosineSimilarity PairwiseDistance",
-    "nn.modules.dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout _DropoutNd",
-    "nn.modules.flatten": "Flatten Unflatten",
-    "nn.modules.fold": "Fold Unfold",
-    "nn.modules.instancenorm": """
-        InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
-        _InstanceNorm
-    """,
-    "nn.modules.linear": "LazyLinear NonDynamicallyQuantizableLinear",
-    "nn.modules.loss": f"{FAMILIES['losses']} _Loss _WeightedLoss",
-    "nn.modules.module": """
-        _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys _global_buffer_registration_hooks
-        _global_module_registration_hooks _global_parameter_registration_hooks
-    """,
-    "nn.modules.normalization": "CrossMapLRN2d LocalResponseNorm",
-    "nn.modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
-    "nn.modules.sparse": "Embedding EmbeddingBag",
-    "nn.parallel.data_parallel": "DataParallel data_parallel",
-    "nn.parallel.distributed": "DistributedDataParallel",
-    "nn.parallel.parallel_apply": "parallel_apply",
-    "nn.parallel.replicate": "replicate",
-    "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
-    "nn.utils._per_sample_grad": "call_for_per_sample_grads",
-    "profiler.profiler": "profile schedule supported_activities tensorboard_trace_handler ProfilerAction",
-    "signal.windows.windows": """
-        bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall
-    """,
     "testing._comparison": "assert_allclose assert_close default_tolerances get_tolerances",
-    "testing._creation": "make_tensor",
-    "torch_version": "TorchVersion",
-    "utils.data._utils": "",
-    "utils.data._utils.collate": """
-        collate collate_float_fn collate_int_fn collate_numpy_array_fn collate_numpy_scalar_fn collate_str_fn
-        collate_tensor_fn default_collate default_collate_err_msg_format default_collate_fn_map default_convert
-        np_str_obj_array_pattern
-    """,
-    "utils.data._utils.worker": "WorkerInfo get_worker_info",
-    "utils.data.dataloader": """
-        _BaseDataLoaderIter _DatasetKind _MultiProcessingDataLoaderIter _SingleProcessDataLoaderIter
-        _collate_fn_t get_worker_info
-    """,
-    "utils.tensorboard.writer": "SummaryWriter",
 }
 
 # Modules of ours in which such names are, where these are not around the path.
@@ -270,6 +172,7 @@ UNLISTED = frozenset(f"torch.{path}" for path in MACHINERY.split())
 LAYOUT = {
     "torch": "",
     **{f"torch.{path}": "" for path in SAME.split()},
-    **{f"torch.{path}": names for path, names in ELSEWHERE.items()},
+    **{f"torch.{path}": "*" for path in ELSEWHERE.split()},
+    **{f"torch.{path}": names for path, names in UNLISTED_NAMES.items()},
     "functorch": "",
 }
