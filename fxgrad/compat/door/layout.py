@@ -162,12 +162,9 @@ LACKING = by_path(
 )
 
 # Modules for torch itself, of which the inventory lists neither parts nor names: programs may import any.
-MACHINERY = """
-    _C _C_flatbuffer _awaits _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards
-    _higher_order_ops _inductor _lazy _library _logging _meta_registrations _native _numpy _ops _prims _prims_common
-    _refs _strobelight _subclasses _vendor contrib onnx._internal ops testing._internal
-"""
-UNLISTED = frozenset(f"torch.{path}" for path in MACHINERY.split())
+UNLISTED = frozenset(path for path in ABSENT if path.startswith("torch._")) | {
+    "torch.contrib", "torch.onnx._internal", "torch.ops", "torch.testing._internal"
+}  # fmt: skip
 
 LAYOUT = {
     "torch": "",
