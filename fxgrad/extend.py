@@ -77,8 +77,8 @@ if TYPE_CHECKING:  # the names and their homes: `core.face` reads them from the 
     from .core.aval import is_differentiable as is_differentiable
     from .core.aval import kind_of as kind_of
     from .core.cache import Cache as Cache
-    from .core.common_errors import unknown_option as unknown_option
-    from .core.common_errors import wrong_ndim as wrong_ndim
+    from .core.common_errors import check_ndim as check_ndim
+    from .core.common_errors import check_option as check_option
     from .core.common_errors import wrong_shape as wrong_shape
     from .core.devices import CPU as CPU
     from .core.devices import Device as Device

@@ -41,9 +41,6 @@ MAKERS = {
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether any of these arguments overrides functions, or a mode does.
 
-    Args:
-        relevant_args: the arguments.
-
     >>> torch.overrides.has_torch_function((torch.ones(1), 2))
     False
     """
@@ -64,9 +61,6 @@ def has_torch_function_unary(relevant_arg: Any) -> bool:
 
 def has_torch_function_variadic(*relevant_args: Any) -> bool:
     """Whether any of these arguments overrides functions, or a mode does.
-
-    Args:
-        relevant_args: the arguments.
 
     >>> torch.overrides.has_torch_function_variadic(torch.zeros(2), 3)
     False

@@ -67,6 +67,14 @@ def unknown_option(operation: str, parameter: str, value: object, options: Colle
     return StructureError(f"{operation}: there is no {parameter}={value!r}", hint=hint)
 
 
+def check_option(
+    operation: str, parameter: str, value: object, options: Collection[Any], aliases: Collection[Any] = ()
+) -> None:
+    """Raise unless an option is one of those that there are: `aliases` are others, which the hint leaves out."""
+    if value not in options and value not in aliases:
+        raise unknown_option(operation, parameter, value, options)
+
+
 def not_a_function(operation: str, given: object) -> StructureError:
     """What to raise for a value where a transform takes a function: most often it is the result of a call.
 
@@ -79,23 +87,29 @@ def not_a_function(operation: str, given: object) -> StructureError:
     )
 
 
-def wrong_ndim(operation: str, name: str, x: Any, ndim: int, *, or_more: bool = False) -> ShapeError:
-    """What to raise for an array with another number of axes, or with fewer where there may be more.
+def check_ndim(operation: str, name: str, x: Any, ndim: int, *, or_more: bool = False) -> None:
+    """Raise unless an array has so many axes, or more where it may.
 
-    >>> print(wrong_ndim("vander", "x", np.ones((2, 3)), 1).hint)
-    x.ravel(), which has one axis, or fx.vmap over the first
-    >>> print(wrong_ndim("fliplr", "m", np.ones(3), 2, or_more=True).hint)
-    m[None], which has two axes
+    >>> check_ndim("fliplr", "m", np.ones(3), 2, or_more=True)
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.ShapeError: fliplr: m has shape (3,), expected two axes or more
+      at:  ...
+      try: m[None], which has two axes
+      see: errors/ShapeError, or help(fx.ShapeError)
     """
     have = len(x.shape)
+    if have == ndim or (have > ndim and or_more):
+        return
+    axes = AXES[ndim] if ndim < len(AXES) else f"{ndim} axes"
     if have < ndim:
-        hint = f"{name}[{', '.join(['None'] * (ndim - have))}], which has {AXES[ndim]}"
+        hint = f"{name}[{', '.join(['None'] * (ndim - have))}], which has {axes}"
     elif ndim == 1:
         hint = f"{name}.ravel(), which has one axis, or fx.vmap over the first"
     else:
         hint = f"fx.vmap over the first{' axis' * (have == ndim + 1) or f' {have - ndim} axes'}"
-    return ShapeError(
-        f"{operation}: {name} has shape {tuple(x.shape)}, expected {AXES[ndim]}{' or more' * or_more}",
+    raise ShapeError(
+        f"{operation}: {name} has shape {tuple(x.shape)}, expected {axes}{' or more' * or_more}",
         hint=hint,
     )
 

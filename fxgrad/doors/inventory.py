@@ -3,22 +3,23 @@
     torch.quantization.observer
      c ObserverBase
      e ObserverError
+     h Observer
      f get_observer_state_dict
      o default_observer
      torch.ao.quantization MinMaxObserver
      m torch.ao.quantization fx=torch.ao.quantization.fx
 
 A line with a path begins a module. The lines below are its names by kind: classes, exceptions, functions, other values;
-names that it has taken from another module, after the path of that; and modules that it has imported, by their paths,
-with the name if that is not the last part. In a module with `*` behind its path any name may be. The module `*` lists
-what modules have taken from other libraries: any may have it.
+names that are here after all, in other modules; names that it has taken from another module, after the path of that;
+and modules that it has imported, by their paths, with the name if that is not the last part. In a module with `*`
+behind its path any name may be. The module `*` lists what modules have taken from other libraries: any may have it.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-KINDS = {"c": "class", "e": "exception", "f": "function", "o": "other"}
+KINDS = {"c": "class", "e": "exception", "f": "function", "h": "here", "o": "other"}
 OUTSIDE = "*"
 
 
@@ -60,6 +61,10 @@ class Inventory:
         if path not in self.read:
             self.read[path] = dict(pair for line in self.blocks.get(path, ()) for pair in read_line(line))
         return self.read[path]
+
+    def names_here(self, path: str) -> list[str]:
+        """Return the names of a module that are here, in other modules."""
+        return [name for name, entry in self.entries(path).items() if entry.kind == "here"]
 
 
 def read_line(line: str) -> list[tuple[str, Entry]]:

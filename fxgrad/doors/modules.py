@@ -23,7 +23,8 @@ class Door:
 
     Attributes:
         roots: The library's top modules, and the modules of ours that stand for them; the first is the library itself.
-        layout: Its modules that are here, each with the names that are elsewhere here.
+        layout: Its modules that are here, each with the names that are elsewhere here; "*" are those that the inventory
+            lists.
         homes: Modules of ours in which such names are, where these are not around the path.
         absent: The reasons for modules that are not here, by path: with all that is below, unless that is in `layout`.
         lacking: The reasons for names that modules here lack.
@@ -91,11 +92,16 @@ class Door:
             own = self.find_own(name)
             made = DoorModule(name, own, tree, self)
             inside = (self.open_module(f"{name}.{part}", tree) for part in self.parts_of(name))
-            found = any(part in vars(made) for part in self.layout.get(name, "").split())
+            found = any(part in vars(made) for part in self.names_elsewhere(name))
             listed = name not in self.layout or name in self.inventory
             if own is not None or listed or found or any(part is not None for part in inside):
                 tree.setdefault(name, made)
         return tree.get(name)
+
+    def names_elsewhere(self, name: str) -> list[str]:
+        """Return the names of a module of the library's that are elsewhere here."""
+        names = self.layout.get(name, "")
+        return self.inventory.names_here(name) if names == "*" else names.split()
 
     def parts_of(self, name: str) -> set[str]:
         """Return the names of the parts that a module of the library's has here."""
@@ -193,7 +199,7 @@ class DoorModule(ModuleType):
             self.__all__ = public_names(own)
             return
         names = {part: getattr(own, part) for part in public_names(own)}
-        for part in door.layout.get(name, "").split():
+        for part in door.names_elsewhere(name):
             if part not in names:
                 names |= door.find_elsewhere(name, part)
         self.__dict__.update({n: value for n, value in names.items() if not isinstance(value, ModuleType)})

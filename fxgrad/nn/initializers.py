@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import random
-from ..core.common_errors import unknown_option
+from ..core.common_errors import check_option
 from ..core.errors import ShapeError
 from ..core.face import show_public_names
 from ..core.interpreter import api_boundary
@@ -197,10 +197,8 @@ def variance_scaling(
     >>> bool(abs(initialize(fx.random.key(0), (3, 5))).max() <= 1)
     True
     """
-    if mode not in MODES:
-        raise unknown_option("variance_scaling", "mode", mode, MODES)
-    if distribution not in DISTRIBUTIONS:
-        raise unknown_option("variance_scaling", "distribution", distribution, DISTRIBUTIONS)
+    check_option("variance_scaling", "mode", mode, MODES)
+    check_option("variance_scaling", "distribution", distribution, DISTRIBUTIONS)
 
     def initialize(key: Key, shape: Shape, dtype: DType = dtype) -> Array:
         variance = scale / max(1.0, MODES[mode](*fans(shape, in_axis, out_axis, batch_axis)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..core.advice import fit_product
-from ..core.common_errors import wrong_ndim
+from ..core.common_errors import check_ndim
 from ..core.errors import ShapeError, describe
 from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike, DType
@@ -90,8 +90,7 @@ def conjugate_complex(x: Any) -> Any:
 def core_letters(x: Any, name: str, which: int, letters: str) -> str:
     """Return all letters of an operand that ends with the given ones; the others, from `A` on, are aligned on
     the right."""
-    if x.ndim < len(letters):
-        raise wrong_ndim(name, f"x{which + 1}", x, len(letters), or_more=True)
+    check_ndim(name, f"x{which + 1}", x, len(letters), or_more=True)
     return LETTERS[26 : 26 + x.ndim - len(letters)][::-1] + letters
 
 

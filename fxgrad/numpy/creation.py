@@ -12,7 +12,7 @@ from numpy import frombuffer, fromiter, fromstring, mgrid, ogrid
 from .. import ops
 from ..core.arrays import as_value
 from ..core.aval import is_differentiable
-from ..core.common_errors import wrong_ndim
+from ..core.common_errors import check_ndim
 from ..core.errors import UnsupportedError
 from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike, DType, Shape
@@ -415,8 +415,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
            [9., 3., 1.]])
     """
     x = operand(x)
-    if x.ndim != 1:
-        raise wrong_ndim("vander", "x", x, 1)
+    check_ndim("vander", "x", x, 1)
     exponents = np.arange(x.size if N is None else N)
     return power(ops.reshape(x, shape=(x.size, 1)), exponents if increasing else exponents[::-1])
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import ops
 from ..core.arrays import as_value
-from ..core.common_errors import unknown_option
+from ..core.common_errors import check_option
 from ..core.errors import DTypeError
 from ..core.interpreter import Tracer, concretize
 from ..core.typing import Array, ArrayLike, Axis, Binary, DType
@@ -263,8 +263,7 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: Any = None, bitorder: 
 
 def bit_shifts(name: str) -> Any:
     """Return how far each of eight bits is shifted."""
-    if name not in ("big", "little"):
-        raise unknown_option("packbits", "bitorder", name, ("big", "little"))
+    check_option("packbits", "bitorder", name, ("big", "little"))
     return np.arange(8)[:: -1 if name == "big" else 1]
 
 

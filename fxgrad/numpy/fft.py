@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.common_errors import unknown_option
+from ..core.common_errors import check_option
 from ..core.errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from ..core.face import show_public_names
 from ..core.interpreter import api_boundary
@@ -57,8 +57,7 @@ def check_norm(norm: Any) -> str:
     """Return a normalization by its name; None is "backward"."""
     if norm is None:
         return "backward"
-    if norm not in OPPOSITE_NORM:
-        raise unknown_option("fft", "norm", norm, OPPOSITE_NORM)
+    check_option("fft", "norm", norm, OPPOSITE_NORM)
     return norm
 
 

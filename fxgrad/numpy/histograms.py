@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import ops
 from ..core.arrays import as_value
-from ..core.common_errors import wrong_ndim, wrong_shape
+from ..core.common_errors import check_ndim, wrong_shape
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.typing import Array, ArrayLike, Arrays
 from .composite import cast, composite, dtype_of, ensure, kind, known_value, operand
@@ -62,8 +62,7 @@ def bincount(
             f"bincount: x has dtype {dtype_of(x)}, expected an integer one",
             hint="x.astype(int), or fnp.histogram",
         )
-    if x.ndim != 1:
-        raise wrong_ndim("bincount", "x", x, 1)
+    check_ndim("bincount", "x", x, 1)
     x = cast(x, np.intp)
     ensure(ops.greater_equal(x, 0), "'list' argument must have no negative elements", "x - x.min()")
     if weights is not None:
@@ -108,9 +107,8 @@ def bin_edges(a: Any, bins: Any, range: Any, weights: Any) -> Any:
         data = known_value(a, f"a histogram with bins={bins!r}", "bins=n, or their edges")
         bins = np.histogram_bin_edges(data, bins, range).size - 1
     bins = operand(bins)
-    if bins.ndim > 1:
-        raise wrong_ndim("histogram", "bins", bins, 1)
-    if bins.ndim == 1:
+    if bins.ndim:
+        check_ndim("histogram", "bins", bins, 1)
         ensure(
             ops.less_equal(bins[:-1], bins[1:]),
             "`bins` must increase monotonically, when an array",

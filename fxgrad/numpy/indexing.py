@@ -14,7 +14,7 @@ from .. import ops
 from ..core.advice import fit_index
 from ..core.arrays import as_value
 from ..core.aval import PLAIN
-from ..core.common_errors import wrong_ndim
+from ..core.common_errors import check_ndim
 from ..core.errors import DTypeError, IndexingError, ShapeError
 from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike, Arrays, Axis, Shape
@@ -96,8 +96,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Arra
         arr, axis = ravel(arr), 0
     axis = normalize_axis(axis, arr.ndim)
     indices = operand(indices)
-    if indices.ndim != arr.ndim:
-        raise wrong_ndim("take_along_axis", "indices", indices, arr.ndim)
+    check_ndim("take_along_axis", "indices", indices, arr.ndim)
     if kind(indices) not in "iu":
         raise IndexingError("`indices` must be an integer array", hint="indices.astype(int)")
     indices = check_positions(indices, arr.shape[axis], "raise")
@@ -119,8 +118,8 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     array([[3., 5.]])
     """
     arrays = operands(args)
-    if any(x.ndim != 1 for x in arrays):
-        raise wrong_ndim("ix_", "index", next(x for x in arrays if x.ndim != 1), 1)
+    for x in arrays:
+        check_ndim("ix_", "index", x, 1)
     arrays = [nonzero(x)[0] if kind(x) == "b" else x for x in arrays]
     count = len(arrays)
     return tuple(
@@ -369,8 +368,7 @@ def compress(
     array([2., 3., 0.])
     """
     mask = known_mask(condition, "compress") if size is None else truth(condition)
-    if mask.ndim != 1:
-        raise wrong_ndim("compress", "condition", mask, 1)
+    check_ndim("compress", "condition", mask, 1)
     if size is None:
         return take(a, mask.nonzero()[0], axis)
     a, axis = line_up(operand(a), axis)

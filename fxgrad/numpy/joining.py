@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import aval_of
-from ..core.common_errors import wrong_ndim
+from ..core.common_errors import check_ndim
 from ..core.errors import ShapeError
 from ..core.typing import Array, ArrayLike, Arrays, Axis, DType
 from .composite import (
@@ -97,8 +97,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     (array([1., 2.]), array([3., 4.]))
     """
     x = operand(x)
-    if x.ndim == 0:
-        raise wrong_ndim("unstack", "x", x, 1, or_more=True)
+    check_ndim("unstack", "x", x, 1, or_more=True)
     axis = normalize_axis(axis, x.ndim)
     return tuple(ops.getitem(x, index=(*at_axis(i, axis), *(slice(None),) * (x.ndim - axis - 1)))
                  for i in range(x.shape[axis]))  # fmt: skip
@@ -254,8 +253,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
            [4.]])]
     """
     ary = operand(ary)
-    if ary.ndim == 0:
-        raise wrong_ndim("hsplit", "ary", ary, 1, or_more=True)
+    check_ndim("hsplit", "ary", ary, 1, or_more=True)
     return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
@@ -269,8 +267,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     >>> fnp.vsplit(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 2)
     [array([[1., 2.]]), array([[3., 4.]])]
     """
-    if operand(ary).ndim < 2:
-        raise wrong_ndim("vsplit", "ary", operand(ary), 2, or_more=True)
+    check_ndim("vsplit", "ary", operand(ary), 2, or_more=True)
     return split(ary, indices_or_sections, 0)
 
 
@@ -284,8 +281,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     >>> [part.shape for part in fnp.dsplit(fnp.ones((2, 3, 4)), 2)]
     [(2, 3, 2), (2, 3, 2)]
     """
-    if operand(ary).ndim < 3:
-        raise wrong_ndim("dsplit", "ary", operand(ary), 3, or_more=True)
+    check_ndim("dsplit", "ary", operand(ary), 3, or_more=True)
     return split(ary, indices_or_sections, 2)
 
 

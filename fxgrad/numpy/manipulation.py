@@ -11,7 +11,7 @@ from numpy import broadcast_shapes
 from .. import ops
 from ..core.advice import fit_reshape
 from ..core.aval import Aval
-from ..core.common_errors import wrong_ndim
+from ..core.common_errors import check_ndim
 from ..core.errors import ShapeError
 from ..core.interpreter import concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
@@ -214,8 +214,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     (5, 3, 2)
     """
     x = operand(x)
-    if x.ndim < 2:
-        raise wrong_ndim("matrix_transpose", "x", x, 2, or_more=True)
+    check_ndim("matrix_transpose", "x", x, 2, or_more=True)
     return swapaxes(x, -1, -2)
 
 
@@ -362,8 +361,7 @@ def flipud(m: ArrayLike) -> Array:
            [1., 2.]])
     """
     m = operand(m)
-    if m.ndim < 1:
-        raise wrong_ndim("flipud", "m", m, 1, or_more=True)
+    check_ndim("flipud", "m", m, 1, or_more=True)
     return ops.flip(m, axes=(0,))
 
 
@@ -379,8 +377,7 @@ def fliplr(m: ArrayLike) -> Array:
            [4., 3.]])
     """
     m = operand(m)
-    if m.ndim < 2:
-        raise wrong_ndim("fliplr", "m", m, 2, or_more=True)
+    check_ndim("fliplr", "m", m, 2, or_more=True)
     return ops.flip(m, axes=(1,))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.common_errors import unknown_option
+from ..core.common_errors import check_option
 from ..core.errors import ShapeError, UnsupportedError
 from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike
@@ -57,8 +57,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
             "pad with a function as mode, which writes into the array",
             hint="fnp.concatenate, or one of the modes by name",
         )
-    if mode not in OPTIONS:
-        raise unknown_option("pad", "mode", mode, OPTIONS)
+    check_option("pad", "mode", mode, OPTIONS)
     if unknown := kwargs.keys() - OPTIONS[mode]:
         raise ShapeError(
             f"pad: mode={mode!r} has no option {', '.join(sorted(unknown))}",

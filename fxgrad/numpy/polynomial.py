@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from .. import ops
-from ..core.common_errors import wrong_ndim
+from ..core.common_errors import check_ndim
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import concretize
 from ..core.typing import Array, ArrayLike
@@ -167,8 +167,7 @@ def roots(p: ArrayLike) -> Array:
     from .linalg import eigvals
 
     p = atleast_1d(p)
-    if p.ndim != 1:
-        raise wrong_ndim("roots", "p", p, 1)
+    check_ndim("roots", "p", p, 1)
     (known,) = np.nonzero(concretize(p, "roots"))
     start, stop = (int(known[0]), int(known[-1]) + 1) if known.size else (p.size, p.size)
     dtype = np.result_type(dtype_of(p), np.complex64)

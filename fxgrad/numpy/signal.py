@@ -9,7 +9,7 @@ from numpy import bartlett, blackman, hamming, hanning
 
 from .. import ops
 from ..core.arrays import as_value
-from ..core.common_errors import unknown_option, wrong_ndim
+from ..core.common_errors import check_ndim, check_option, unknown_option
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand
@@ -23,8 +23,7 @@ def sequences(a: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     """Return two non-empty one-dimensional arrays of one dtype."""
     a, v = (ops.reshape(x, shape=(1,)) if x.ndim == 0 else x for x in map(operand, (a, v)))
     for name, x in (("a", a), ("v", v)):
-        if x.ndim != 1:
-            raise wrong_ndim("convolve", name, x, 1)
+        check_ndim("convolve", name, x, 1)
         if not x.size:
             raise ShapeError(f"{name} cannot be empty", hint=f"look at {name}.size first")
     a, v = ops.promote_dtypes([a, v])
@@ -34,8 +33,7 @@ def sequences(a: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
 def crop_convolution(a: Array, v: Array, mode: str, offset: int) -> Array:
     """Crop the full convolution as `mode` wants; `offset` is where 'same' begins."""
     full, long, short = ops.convolve(a, v), max(a.size, v.size), min(a.size, v.size)
-    if mode not in ("full", "same", "valid"):
-        raise unknown_option("convolve", "mode", mode, ("full", "same", "valid"))
+    check_option("convolve", "mode", mode, ("full", "same", "valid"))
     if mode == "full":
         return full
     return (
@@ -99,8 +97,7 @@ def diff(
     a = operand(a)
     if n < 0:
         raise ShapeError(f"diff: n={n} is negative", hint="n from 0 on; fnp.cumsum is the other way")
-    if a.ndim == 0:
-        raise wrong_ndim("diff", "a", a, 1, or_more=True)
+    check_ndim("diff", "a", a, 1, or_more=True)
     axis = normalize_axis(axis, a.ndim)
     parts = []
     for part in (prepend, a, append):

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import ops
 from ..core.arrays import as_value
-from ..core.common_errors import unknown_option, wrong_ndim, wrong_shape
+from ..core.common_errors import check_ndim, check_option, wrong_shape
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, ensure, kind, line_up, normalize_axis, operand, operands
@@ -173,8 +173,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLi
     >>> fnp.searchsorted(fnp.array([1.0, 2.0, 3.0]), fnp.array([2.0, 2.5]))
     array([1, 2])
     """
-    if side not in ("left", "right"):
-        raise unknown_option("searchsorted", "side", side, ("left", "right"))
+    check_option("searchsorted", "side", side, ("left", "right"))
     a, v = ops.promote_dtypes([operand(a), as_value(v)])
     if a.ndim != 1:
         raise ShapeError(f"an array with one axis can be searched, not one of shape {a.shape}",
@@ -206,8 +205,7 @@ def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
     x, bins = operand(x), operand(bins)
     if kind(x) == "c":
         raise DTypeError(f"digitize: x has the complex dtype {dtype_of(x)}", hint="x.real or abs(x)")
-    if bins.ndim != 1:
-        raise wrong_ndim("digitize", "bins", bins, 1)
+    check_ndim("digitize", "bins", bins, 1)
     early, late = bins[:-1], bins[1:]
     falling = ops.reduce_any(ops.greater(bins[:1], bins[-1:]), axes=(0,))
     ensure(

@@ -15,7 +15,7 @@ from numpy import copyto, putmask
 
 from .. import ops
 from ..core.arrays import as_value
-from ..core.common_errors import unknown_option, wrong_ndim
+from ..core.common_errors import check_ndim, check_option
 from ..core.errors import ShapeError
 from ..core.interpreter import concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
@@ -99,8 +99,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     array([1., 0., 2.])
     """
     filt, trim = operand(filt), trim.lower()
-    if trim not in ("fb", "bf", "f", "b"):
-        raise unknown_option("trim_zeros", "trim", trim, ("fb", "f", "b"))
+    check_option("trim_zeros", "trim", trim, ("fb", "f", "b"), aliases=("bf",))
     places = known_mask(ops.not_equal(filt, 0), "trim_zeros").nonzero()
     index = [slice(None)] * filt.ndim
     for i in range(filt.ndim) if axis is None else np.atleast_1d(axis):
@@ -197,8 +196,7 @@ def put_along_axis(
     if axis is None:
         return ops.reshape(put_along_axis(ravel(arr), indices, values, 0, inplace=False), shape=arr.shape)
     axis, indices = normalize_axis(axis, arr.ndim), operand(indices)
-    if indices.ndim != arr.ndim:
-        raise wrong_ndim("put_along_axis", "indices", indices, arr.ndim)
+    check_ndim("put_along_axis", "indices", indices, arr.ndim)
     grid = [np.arange(n).reshape((-1,) + (1,) * (arr.ndim - i - 1)) for i, n in enumerate(arr.shape)]
     grid[axis] = check_positions(indices, arr.shape[axis], "raise")
     shape = np.broadcast_shapes(*[g.shape for g in grid])
@@ -225,8 +223,7 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     if inplace:
         return np.fill_diagonal(a, val, wrap)  # type: ignore[func-returns-value]
     a = operand(a)
-    if a.ndim < 2:
-        raise wrong_ndim("fill_diagonal", "a", a, 2, or_more=True)
+    check_ndim("fill_diagonal", "a", a, 2, or_more=True)
     if a.ndim > 2 and len(set(a.shape)) > 1:
         raise ShapeError(
             f"fill_diagonal: the axes of a, of shape {a.shape}, differ in size",

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import numpy as fnp
-from ..extend import Array, ArrayLike, Axis, ShapeError, api_boundary, ops, show_public_names, unknown_option
+from ..extend import Array, ArrayLike, Axis, ShapeError, api_boundary, check_option, ops, show_public_names
 from ..numpy.composite import kind, operand
 from ..numpy.documentation import LINEAR
 from ..numpy.fft import (
@@ -187,8 +187,7 @@ def transform_wave(
     x: Any, wave: str, type: int, n: Any, axis: int, norm: Any, orthogonalize: bool | None
 ) -> Any:
     """The cosine or sine transform of a type, scaled as `norm` says."""
-    if type not in INVERSE_TYPE:
-        raise unknown_option(wave, "type", type, (1, 2, 3, 4))
+    check_option(wave, "type", type, INVERSE_TYPE)
     x, n, axis = one_axis_arguments(x, n, axis)
     x, norm = crop_or_pad(x, check_point_count(n), axis), check_norm(norm)
     before, after = ENDS.get((wave, type), ((), ()))

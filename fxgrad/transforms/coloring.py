@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.common_errors import unknown_option
+from ..core.common_errors import check_option
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import api_boundary
 from .dependence import sparse_library
@@ -93,8 +93,7 @@ def color(pattern: Any, *, symmetric: bool = False, mode: str = "auto") -> Color
     Gebremedhin, Manne and Pothen, SIAM Review 47 (2005): greedy colorings, by largest degree and in natural order;
     their star coloring for symmetric matrices.
     """
-    if mode not in ("auto", "fwd", "rev"):
-        raise unknown_option("color", "mode", mode, ("auto", "fwd", "rev"))
+    check_option("color", "mode", mode, ("auto", "fwd", "rev"))
     pattern = as_pattern(pattern)
     rows, columns = pattern.shape
     none = np.full(rows, UNCOLORED)

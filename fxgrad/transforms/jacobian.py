@@ -13,7 +13,7 @@ from .. import ops
 from ..core import pytree
 from ..core.arrays import dtype_in, has_devices, namespace_of, use_device_of
 from ..core.aval import Aval, aval_of, float0, is_differentiable
-from ..core.common_errors import unknown_option
+from ..core.common_errors import check_option
 from ..core.errors import ConcretizationError, DTypeError, FxgradError
 from ..core.interpreter import api_boundary, concretize
 from ..transforms.arguments import positions_of, wrong_argnums
@@ -189,8 +189,7 @@ def jacobian(
     <Compressed Sparse Row sparse array of dtype 'float64'
         with 1998 stored elements and shape (999, 1000)>
     """
-    if mode not in ("auto", "fwd", "rev"):
-        raise unknown_option("jacobian", "mode", mode, ("auto", "fwd", "rev"))
+    check_option("jacobian", "mode", mode, ("auto", "fwd", "rev"))
     single = isinstance(argnums, int | np.integer)
     chunks = Chunks(chunk_size, memory_limit, progress)
     places = positions_of("jacobian", argnums)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fxgrad.compat as torch
-from fxgrad.compat.door.layout import ABSENT, ELSEWHERE, HOMES, LACKING, LAYOUT, SAME
+from fxgrad.compat.door.layout import ABSENT, ELSEWHERE, HOMES, LACKING, LAYOUT, SAME, UNLISTED_NAMES
 from fxgrad.compat.door.modules import TORCH, find_namespace
 
 ROOT = Path(__file__).parent.parent.parent
@@ -300,12 +300,13 @@ print(len(found), len(set(found)))
 
 # -- the table ------------------------------------------
 def test_the_table_lists_every_path_once():
-    same = SAME.split()
-    assert sorted(same) == sorted(set(same)) and not set(same) & set(ELSEWHERE)
+    paths = [*SAME.split(), *ELSEWHERE.split(), *UNLISTED_NAMES]
+    assert sorted(paths) == sorted(set(paths))
     assert set(HOMES) <= set(LAYOUT)
     assert not set(ABSENT) & set(LACKING)
-    for names in ELSEWHERE.values():
-        assert sorted(names.split()) == sorted(set(names.split()))
+    for path in LAYOUT:
+        names = TORCH.names_elsewhere(path)
+        assert sorted(names) == sorted(set(names))
 
 
 def test_private_rooms_of_ours_are_no_modules_of_torchs():

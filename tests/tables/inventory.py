@@ -23,7 +23,7 @@ from typing import Any
 
 from fxgrad.compat.door.modules import TORCH
 from fxgrad.doors.inventory import OUTSIDE, Inventory
-from fxgrad.doors.modules import Door, DoorModule, nearest
+from fxgrad.doors.modules import Door, DoorModule, nearest, public_names
 from fxgrad.peers.door.modules import DOORS as PEERS
 
 DOORS = {"torch": TORCH, **PEERS}
@@ -115,9 +115,30 @@ def source_of(
     return kind, home if known else path
 
 
+def find_names_here(loaded: dict[str, ModuleType | None], door: Door) -> dict[str, list[str]]:
+    """By path, the names of a library's modules that are elsewhere here, where we have no module of the path, or it
+    lacks them. Public modules list those that are from there."""
+    found: dict[str, list[str]] = {}
+    for path, module in loaded.items():
+        if module is None or door.layout.get(path) != "*":
+            continue
+        own = door.find_own(path)
+        known = set() if own is None else {*vars(own), *public_names(own)}
+        found[path] = [
+            name
+            for name, value in sorted(list_names(module).items())
+            if name not in known
+            and (is_private(path) or source_of(name, value, path, loaded, door)[1] == path)
+            and door.find_elsewhere(path, name)
+        ]
+    return {path: names for path, names in found.items() if names}
+
+
 def compose_inventory(loaded: dict[str, ModuleType | None], door: Door) -> str:
-    """Compose the list of what a library has and its door lacks."""
-    kept, door.inventory = door.inventory, Inventory("")
+    """Compose the list of what a library has and its door lacks, or has elsewhere."""
+    here = find_names_here(loaded, door)
+    blocks_here = {path: {"h": names} for path, names in here.items()}
+    kept, door.inventory = door.inventory, Inventory("\n".join(write_blocks(blocks_here)))
     tree: dict[str, Any] = {}
     outside: Counter[tuple[str, str, str]] = Counter()
     blocks: dict[str, dict[str, list[str]]] = {}
@@ -142,6 +163,8 @@ def compose_inventory(loaded: dict[str, ModuleType | None], door: Door) -> str:
                     lacking[kind].append(name)
             if is_private(path) and not hasattr(module, "__path__"):
                 lacking = {}
+            if path in here:
+                lacking["h"] = here[path]
             if lacking or ours is None or is_private(path):
                 blocks[path + " *" * (is_private(path) or module is None)] = lacking
     finally:

@@ -80,22 +80,25 @@ def bfloat16_numpy_dtype() -> np.dtype:
     return np.dtype(ml_dtypes.bfloat16)
 
 
-NUMPY_CODES = {
-    "float16": "f2",
-    "float32": "f4",
-    "float64": "f8",
-    "complex64": "c8",
-    "complex128": "c16",
-    "uint8": "u1",
-    "uint16": "u2",
-    "uint32": "u4",
-    "uint64": "u8",
-    "int8": "i1",
-    "int16": "i2",
-    "int32": "i4",
-    "int64": "i8",
-    "bool": "?",
+# torch's dtypes with their names in messages: that of Tensors (`torch.FloatTensor`), and the type in C.
+NAMES = {
+    "float16": ("Half", "c10::Half"),
+    "float32": ("Float", "float"),
+    "float64": ("Double", "double"),
+    "complex64": ("ComplexFloat", "c10::complex<float>"),
+    "complex128": ("ComplexDouble", "c10::complex<double>"),
+    "uint8": ("Byte", "unsigned char"),
+    "uint16": ("UInt16", "uint16"),
+    "uint32": ("UInt32", "uint32"),
+    "uint64": ("UInt64", "uint64"),
+    "int8": ("Char", "signed char"),
+    "int16": ("Short", "short"),
+    "int32": ("Int", "int"),
+    "int64": ("Long", "long int"),
+    "bool": ("Bool", "bool"),
+    "bfloat16": ("BFloat16", "c10::BFloat16"),
 }
+OF_NUMPY = [name for name in NAMES if name != "bfloat16"]  # which NumPy has under the same names
 ALIASES = {
     "half": "float16",
     "float": "float32",
@@ -141,7 +144,7 @@ def from_name(name: str) -> dtype:
     name = ALIASES.get(name, name)
     if name in WITHOUT_TENSORS:
         return WITHOUT_TENSORS[name]
-    return dtype(name, bfloat16_numpy_dtype() if name == "bfloat16" else np.dtype(NUMPY_CODES[name]))
+    return dtype(name, bfloat16_numpy_dtype() if name == "bfloat16" else np.dtype(name))
 
 
 WITHOUT_TENSORS = {
@@ -149,7 +152,7 @@ WITHOUT_TENSORS = {
     for (itemsize, kind), names in NAMED.items()
     for name in names.split()
 }
-DTYPE_BY_NUMPY = {np.dtype(code): from_name(name) for name, code in NUMPY_CODES.items()}
+DTYPE_BY_NUMPY = {np.dtype(name): from_name(name) for name in OF_NUMPY}
 float16, float32, float64 = map(from_name, ("float16", "float32", "float64"))
 complex64, complex128 = map(from_name, ("complex64", "complex128"))
 uint8, uint16, uint32, uint64 = map(from_name, ("uint8", "uint16", "uint32", "uint64"))
@@ -238,50 +241,17 @@ def default_numpy_dtype(kind: str) -> np.dtype:
 
 
 CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
-# torch's names in messages.
-SHORT_NAMES = {
-    "bool": "Bool",
-    "uint8": "Byte",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "float16": "Half",
-    "bfloat16": "BFloat16",
-    "float32": "Float",
-    "float64": "Double",
-    "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
-    "uint16": "UInt16",
-    "uint32": "UInt32",
-    "uint64": "UInt64",
-}
-C_NAMES = {
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short",
-    "int32": "int",
-    "int64": "long int",
-    "bool": "bool",
-}
 LATE_UNSIGNED = {"uint16", "uint32", "uint64"}  # which torch added late, without promotion among integers
 
 
 def short_name(given) -> str:
     """torch's name for a dtype in messages, given as its own or NumPy's: 'Float'."""
-    return SHORT_NAMES[given.name if isinstance(given, dtype) else from_numpy_dtype(given).name]
+    return NAMES[given.name if isinstance(given, dtype) else from_numpy_dtype(given).name][0]
 
 
 def c_type_name(numpy) -> str:
     """The C type of a dtype's numbers, as in messages about products."""
-    name = from_numpy_dtype(numpy).name
-    return C_NAMES.get(name, name)
+    return NAMES[from_numpy_dtype(numpy).name][1]
 
 
 def as_python_number(value) -> Any:
@@ -358,7 +328,7 @@ def common_dtype(a: np.dtype, b: np.dtype) -> np.dtype:
     if kinds == ("f", "c"):
         return np.promote_types(high, complex_dtype_for(low))
     if kinds[1] != "f" and not LATE_UNSIGNED.isdisjoint((a.name, b.name)):
-        names = " and ".join(SHORT_NAMES[d.name] for d in (a, b))
+        names = " and ".join(NAMES[d.name][0] for d in (a, b))
         raise TensorError(
             f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {names}",
             hint="convert one of them first: x.to(torch.int64)",
@@ -515,7 +485,7 @@ class iinfo:
 
 # What torch's namespace has, `torch.bool` and `torch.float` included.
 PUBLIC: dict[str, Any] = {
-    **{name: from_name(name) for name in (*NUMPY_CODES, *WITHOUT_TENSORS)},
+    **{name: from_name(name) for name in (*OF_NUMPY, *WITHOUT_TENSORS)},
     **{alias: from_name(name) for alias, name in ALIASES.items()},
     "can_cast": can_cast,
     "finfo": finfo,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core.dtypes import SHORT_NAMES, from_name, get_default_dtype
+from .._core.dtypes import NAMES, from_name, get_default_dtype
 from .._core.dtypes import dtype as torch_dtype
 from .._core.tensor import Size, Tensor, as_subclass
 from .._declare.spaces import expose
@@ -98,7 +98,7 @@ def make_types(place: str, kind: type[TensorType] = TensorType) -> dict[str, Ten
         f"{short}Tensor": kind(
             f"{short}Tensor", (), {"__module__": module, "dtype_name": name, "place": place}
         )
-        for name, short in SHORT_NAMES.items()
+        for name, (short, _) in NAMES.items()
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +18,7 @@ from .._core.tape import BASE_TAPE
 from .._core.tensor import Tensor, make_tensor, unwrap
 from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentError, ArgumentValueError, TensorError
-
-if TYPE_CHECKING:
-    from .groups import ProcessGroup
+from .groups import ProcessGroup, get_global_rank, get_group_rank
 
 
 def ensure_tensor(given: Any, name: str) -> None:
@@ -130,21 +128,12 @@ def choose_rank(
         raise ArgumentValueError(
             "Can't specify both group_rank and global_rank", hint=f"{name}= or group_{name}=, not both"
         )
-    if global_rank is None and group_rank is None:
-        if default is None:
-            raise ArgumentValueError("Must specify global_rank or group_rank", hint=f"{name}=0")
-        group_rank = default
+    if global_rank is not None:
+        return get_group_rank(group, global_rank)
+    group_rank = default if group_rank is None else group_rank
     if group_rank is None:
-        if global_rank not in group._fx_ranks:
-            raise ArgumentValueError(
-                f"Global rank {global_rank} is not part of group {group}", hint=f"one of {group._fx_ranks}"
-            )
-        return group._fx_ranks.index(global_rank)
-    if not 0 <= group_rank < group.size():
-        raise ArgumentValueError(
-            f"Group rank {group_rank} is not part of group {group}",
-            hint=f"0 to {group.size() - 1}; dist.get_group_rank(group, global_rank) of a rank among all",
-        )
+        raise ArgumentValueError("Must specify global_rank or group_rank", hint=f"{name}=0")
+    get_global_rank(group, group_rank)  # which raises where there is no such member
     return group_rank
 
 

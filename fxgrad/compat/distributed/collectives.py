@@ -94,9 +94,6 @@ def reduce(
 ) -> Any:
     """Reduce the Tensors of all processes into that of one, `dst`; those of the others stay as they are.
 
-    Args:
-        tensor: the Tensor.
-
     >>> x = torch.ones(2)
     >>> dist.reduce(x, dst=0)
     >>> x
@@ -123,9 +120,6 @@ def broadcast(
     group_src: int | None = None,
 ) -> Any:
     """Write the Tensor of one process, `src`, into those of all, which have its shape and dtype.
-
-    Args:
-        tensor: the Tensor.
 
     >>> dist.broadcast(torch.ones(2), src=0)
     """
@@ -256,7 +250,6 @@ def gather(
     """Write the Tensors of all processes, in their order, into a list that one of them, `dst` (0), has.
 
     Args:
-        tensor: the Tensor.
         gather_list: a Tensor for each process; None where nothing is received.
 
     Raises:
@@ -298,7 +291,6 @@ def scatter(
     """Write the Tensors of a list that one process, `src` (0), has into those of all, in their order.
 
     Args:
-        tensor: the Tensor.
         scatter_list: a Tensor for each process; None where nothing is sent.
 
     Raises:
@@ -337,7 +329,6 @@ def reduce_scatter(
     """Reduce the lists of all processes, and write into the Tensor of each what belongs to it.
 
     Args:
-        output: where the result comes.
         input_list: a Tensor for each process, of the shape and dtype of `output`.
 
     >>> x = torch.zeros(2)

@@ -67,7 +67,6 @@ def all_to_all_single(
     along the first axis.
 
     Args:
-        output: where the result comes.
         input: what is sent.
         output_split_sizes, input_split_sizes: the lengths of the parts; None: all are as long.
 

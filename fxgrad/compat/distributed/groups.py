@@ -277,7 +277,8 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     ranks = ensure_inside(group)._fx_ranks
     if not 0 <= group_rank < len(ranks):
         raise ArgumentValueError(
-            f"Group rank {group_rank} is not part of group {group}", hint=f"0 to {len(ranks) - 1}"
+            f"Group rank {group_rank} is not part of group {group}",
+            hint=f"0 to {len(ranks) - 1}; dist.get_group_rank(group, global_rank) of a rank among all",
         )
     return ranks[group_rank]
 

@@ -92,10 +92,6 @@ def send(
 ) -> None:
     """Send a Tensor to a process: see `isend`.
 
-    Args:
-        tensor: the Tensor.
-        dst: the number of the receiver in the group of all.
-
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send(x, dst=1)
@@ -117,7 +113,6 @@ def recv(
     """Receive what a process sends: see `irecv`. Return the number of the sender, -1 outside of the group.
 
     Args:
-        tensor: the Tensor.
         src: the number of the sender in the group of all; None: any.
 
     >>> def pass_on(x):  # on two processes

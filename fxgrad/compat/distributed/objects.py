@@ -14,10 +14,6 @@ from .groups import find_member_group
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """Put the objects of all processes, in their order, into a list that has a place for each.
 
-    Args:
-        object_list: the list.
-        obj: the object of this process, which can be pickled.
-
     Raises:
         TensorError: the list is not of that length.
 
@@ -47,7 +43,6 @@ def gather_object(
     """Put the objects of all processes, in their order, into a list that one of them, `dst` (0), has.
 
     Args:
-        obj: the object of this process, which can be pickled.
         object_gather_list: the list; None where nothing is received.
 
     Raises:
@@ -76,9 +71,6 @@ def broadcast_object_list(
     group_src: int | None = None,
 ) -> None:
     """Put the objects of the list that one process, `src` (0), has into those of all.
-
-    Args:
-        object_list: the list.
 
     Raises:
         RuntimeError: the list has another length than that of `src`.
@@ -149,10 +141,6 @@ def send_object_list(
 ) -> None:
     """Send the objects of a list to a process, which receives them by `recv_object_list`.
 
-    Args:
-        object_list: the list.
-        dst: the number of the receiver in the group of all.
-
     Raises:
         ArgumentValueError: it is this process.
 
@@ -181,7 +169,6 @@ def recv_object_list(
     """Put the objects that a process sends into a list; None: any process.
 
     Args:
-        object_list: the list.
         src: the number of the sender in the group of all; None: any.
 
     Returns:

@@ -5,30 +5,58 @@ from __future__ import annotations
 # Modules of torch's that are modules of ours under the same path, with whatever is in them. One that is not there yet
 # is unknown.
 SAME = """
-    __config__ accelerator amp amp.autocast_mode amp.grad_scaler
-    autograd autograd.anomaly_mode autograd.forward_ad autograd.function autograd.grad_mode
-    autograd.gradcheck autograd.graph autograd.profiler autograd.profiler_util autograd.variable
-    backends backends.cpu backends.cuda backends.cudnn backends.mha backends.mkl backends.mkldnn backends.mps
-    backends.nnpack backends.openmp backends.opt_einsum compiler cpu cuda cuda.amp cuda.nvtx distributed
-    distributed.algorithms distributed.algorithms.ddp_comm_hooks
+    __config__ accelerator amp amp.autocast_mode amp.grad_scaler autograd autograd.anomaly_mode autograd.forward_ad
+    autograd.function autograd.grad_mode autograd.gradcheck autograd.graph autograd.profiler autograd.profiler_util
+    autograd.variable backends backends.cpu backends.cuda backends.cudnn backends.mha backends.mkl backends.mkldnn
+    backends.mps backends.nnpack backends.openmp backends.opt_einsum compiler cpu cuda cuda.amp cuda.nvtx
+    cuda.streams distributed distributed.algorithms distributed.algorithms.ddp_comm_hooks
     distributed.algorithms.ddp_comm_hooks.default_hooks distributed.algorithms.join distributed.device_mesh
-    distributed.nn distributed.nn.functional distributed.tensor
-    distributions distributions.constraint_registry distributions.constraints distributions.distribution
-    distributions.exp_family distributions.kl distributions.transformed_distribution distributions.transforms
-    distributions.utils
-    fft func futures fx fx._pytree fx._symbolic_trace fx.experimental fx.experimental.proxy_tensor fx.graph
-    fx.graph_module fx.immutable_collections fx.interpreter fx.node fx.passes fx.passes.shape_prop fx.proxy
-    fx.subgraph_rewriter jit library linalg mps mtia multiprocessing
-    nn nn.attention nn.common_types nn.functional nn.grad nn.init nn.modules nn.parallel nn.parameter
-    nn.utils nn.utils._named_member_accessor nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn
-    nn.utils.stateless ops optim optim.lr_scheduler optim.swa_utils overrides profiler quasirandom random return_types
-    serialization signal signal.windows sparse special testing types utils utils._contextlib utils._foreach_utils
-    utils._pytree utils.checkpoint utils.data utils.dlpack utils.flop_counter utils.hooks utils.module_tracker
-    utils.tensorboard utils.weak version xpu
+    distributed.nn distributed.nn.functional distributed.tensor distributions distributions.categorical
+    distributions.constraint_registry distributions.constraints distributions.distribution distributions.exp_family
+    distributions.kl distributions.transformed_distribution distributions.transforms distributions.utils fft func
+    futures fx fx._pytree fx._symbolic_trace fx.experimental fx.experimental.proxy_tensor fx.graph fx.graph_module
+    fx.immutable_collections fx.interpreter fx.node fx.passes fx.passes.shape_prop fx.proxy fx.subgraph_rewriter jit
+    library linalg mps mtia multiprocessing nn nn.attention nn.common_types nn.functional nn.grad nn.init nn.modules
+    nn.modules.adaptive nn.modules.container nn.modules.lazy nn.modules.padding nn.modules.pooling nn.modules.rnn
+    nn.modules.transformer nn.modules.upsampling nn.modules.utils nn.parallel nn.parameter nn.utils
+    nn.utils._named_member_accessor nn.utils.clip_grad nn.utils.convert_parameters nn.utils.fusion nn.utils.init
+    nn.utils.memory_format nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn
+    nn.utils.spectral_norm nn.utils.stateless nn.utils.weight_norm ops optim optim._adafactor optim._functional
+    optim._muon optim.adadelta optim.adagrad optim.adam optim.adamax optim.adamw optim.asgd optim.lbfgs
+    optim.lr_scheduler optim.nadam optim.optimizer optim.radam optim.rmsprop optim.rprop optim.sgd optim.sparse_adam
+    optim.swa_utils overrides profiler quasirandom random return_types serialization signal signal.windows sparse
+    special storage testing types utils utils._contextlib utils._foreach_utils utils._pytree utils.checkpoint
+    utils.data utils.data.dataset utils.data.distributed utils.data.sampler utils.dlpack utils.flop_counter
+    utils.hooks utils.module_tracker utils.tensorboard utils.weak version xpu
 """
 
-# Names that are elsewhere here: in a package around, in one of its files if they are private, or in one of HOMES.
-ELSEWHERE = {
+# Modules of torch's whose names are elsewhere here: in a package around, in one of its files if they are private, or in
+# one of HOMES. `inventory.txt` lists these names.
+ELSEWHERE = """
+    _jit_internal _tensor _utils _vmap_internals autograd.functional cuda.amp.autocast_mode cuda.amp.grad_scaler
+    cuda.graphs cuda.memory cuda.random distributed.constants distributed.distributed_c10d distributed.optim
+    distributed.optim.zero_redundancy_optimizer distributed.tensor.placement_types distributions.bernoulli
+    distributions.beta distributions.binomial distributions.cauchy distributions.chi2
+    distributions.continuous_bernoulli distributions.dirichlet distributions.exponential
+    distributions.fishersnedecor distributions.gamma distributions.generalized_pareto distributions.geometric
+    distributions.gumbel distributions.half_cauchy distributions.half_normal distributions.independent
+    distributions.inverse_gamma distributions.kumaraswamy distributions.laplace distributions.lkj_cholesky
+    distributions.log_normal distributions.logistic_normal distributions.lowrank_multivariate_normal
+    distributions.mixture_same_family distributions.multinomial distributions.multivariate_normal
+    distributions.negative_binomial distributions.normal distributions.one_hot_categorical distributions.pareto
+    distributions.poisson distributions.relaxed_bernoulli distributions.relaxed_categorical distributions.studentT
+    distributions.uniform distributions.von_mises distributions.weibull distributions.wishart functional
+    multiprocessing.spawn nn.attention.bias nn.modules.activation nn.modules.batchnorm nn.modules.channelshuffle
+    nn.modules.conv nn.modules.distance nn.modules.dropout nn.modules.flatten nn.modules.fold
+    nn.modules.instancenorm nn.modules.linear nn.modules.loss nn.modules.module nn.modules.normalization
+    nn.modules.pixelshuffle nn.modules.sparse nn.parallel.data_parallel nn.parallel.distributed
+    nn.parallel.parallel_apply nn.parallel.replicate nn.parallel.scatter_gather nn.utils._per_sample_grad
+    profiler.profiler signal.windows.windows testing._creation torch_version utils.data._utils
+    utils.data._utils.collate utils.data._utils.worker utils.data.dataloader utils.tensorboard.writer
+"""
+
+# Those of modules for torch itself, of which the inventory lists no names.
+UNLISTED_NAMES = {
     "_dynamo": """
         allow_in_graph assume_constant_result config disable disallow_in_graph forbid_in_graph graph_break is_compiling
         list_backends mark_dynamic mark_static mark_static_address maybe_mark_dynamic nonstrict_trace optimize reset
@@ -45,217 +73,8 @@ ELSEWHERE = {
         make_functional_with_buffers
     """,
     "_functorch.vmap": "tree_flatten tree_unflatten",
-    "_jit_internal": """
-        Final Future _copy_to_script_wrapper _overload _overload_method export ignore is_scripting unused
-    """,
-    "_tensor": "Tensor",
-    "_utils": "_flatten_dense_tensors _take_tensors _unflatten_dense_tensors",
-    "_vmap_internals": "_vmap vmap",
-    "autograd.functional": """
-        _as_tuple _construct_standard_basis_for _grad_postprocess _grad_preprocess _tuple_postprocess
-    """,
-    "cuda.amp.autocast_mode": "autocast custom_bwd custom_fwd",
-    "cuda.amp.grad_scaler": "GradScaler",
-    "cuda.graphs": "CUDAGraph graph is_current_stream_capturing",
-    "cuda.memory": """
-        MemPool empty_cache max_memory_allocated max_memory_cached max_memory_reserved mem_get_info memory_allocated
-        memory_cached memory_reserved memory_stats memory_summary reset_accumulated_memory_stats
-        reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats set_per_process_memory_fraction
-    """,
-    "cuda.random": """
-        get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all set_rng_state
-        set_rng_state_all
-    """,
-    "cuda.streams": "Event ExternalStream Stream",
-    "distributed.constants": "default_pg_timeout",
-    "distributed.distributed_c10d": """
-        Backend BackendConfig DebugLevel GroupMember P2POp PrefixStore ProcessGroup ReduceOp Store Work
-        _all_gather_base _get_default_group _reduce_scatter_base
-        all_gather all_gather_coalesced all_gather_into_tensor all_gather_object all_gather_single all_reduce
-        all_reduce_coalesced all_to_all all_to_all_single barrier batch_isend_irecv broadcast broadcast_object_list
-        default_pg_timeout destroy_process_group gather gather_object get_backend get_backend_config get_debug_level
-        get_default_backend_for_device get_global_rank get_group_rank get_node_local_rank get_pg_count
-        get_process_group_ranks get_rank get_world_size group init_process_group irecv is_backend_available
-        is_gloo_available is_initialized is_mpi_available is_nccl_available is_torchelastic_launched
-        is_ucc_available is_xccl_available isend monitored_barrier new_group new_subgroups
-        new_subgroups_by_enumeration recv recv_object_list reduce reduce_op reduce_scatter reduce_scatter_single
-        reduce_scatter_tensor scatter scatter_object_list send send_object_list split_group supports_complex
-    """,
-    "distributed.optim": "ZeroRedundancyOptimizer",
-    "distributed.optim.zero_redundancy_optimizer": "ZeroRedundancyOptimizer",
-    "distributed.tensor.placement_types": "Partial Placement Replicate Shard",
-    "distributions.bernoulli": "Bernoulli",
-    "distributions.beta": "Beta",
-    "distributions.binomial": "Binomial",
-    "distributions.categorical": "Categorical",
-    "distributions.cauchy": "Cauchy",
-    "distributions.chi2": "Chi2",
-    "distributions.continuous_bernoulli": "ContinuousBernoulli",
-    "distributions.dirichlet": "Dirichlet",
-    "distributions.exponential": "Exponential",
-    "distributions.fishersnedecor": "FisherSnedecor",
-    "distributions.gamma": "Gamma",
-    "distributions.generalized_pareto": "GeneralizedPareto",
-    "distributions.geometric": "Geometric",
-    "distributions.gumbel": "Gumbel",
-    "distributions.half_cauchy": "HalfCauchy",
-    "distributions.half_normal": "HalfNormal",
-    "distributions.independent": "Independent",
-    "distributions.inverse_gamma": "InverseGamma",
-    "distributions.kumaraswamy": "Kumaraswamy",
-    "distributions.laplace": "Laplace",
-    "distributions.lkj_cholesky": "LKJCholesky",
-    "distributions.log_normal": "LogNormal",
-    "distributions.logistic_normal": "LogisticNormal",
-    "distributions.lowrank_multivariate_normal": "LowRankMultivariateNormal _batch_mahalanobis _batch_mv",
-    "distributions.mixture_same_family": "MixtureSameFamily",
-    "distributions.multinomial": "Multinomial",
-    "distributions.multivariate_normal": """
-        MultivariateNormal _batch_mahalanobis _batch_mv _precision_to_scale_tril
-    """,
-    "distributions.negative_binomial": "NegativeBinomial",
-    "distributions.normal": "Normal",
-    "distributions.one_hot_categorical": "OneHotCategorical OneHotCategoricalStraightThrough",
-    "distributions.pareto": "Pareto",
-    "distributions.poisson": "Poisson",
-    "distributions.relaxed_bernoulli": "LogitRelaxedBernoulli RelaxedBernoulli",
-    "distributions.relaxed_categorical": "ExpRelaxedCategorical RelaxedOneHotCategorical",
-    "distributions.studentT": "StudentT",
-    "distributions.uniform": "Uniform",
-    "distributions.von_mises": "VonMises",
-    "distributions.weibull": "Weibull",
-    "distributions.wishart": "Wishart",
-    "functional": """
-        atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist
-        chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique
-        unique_consecutive unravel_index
-    """,
     "_library.custom_ops": "CustomOpDef custom_op",
-    "multiprocessing.spawn": """
-        ProcessContext ProcessException ProcessExitedException ProcessRaisedException SpawnContext spawn start_processes
-    """,
-    "nn.attention.bias": "causal_lower_right causal_upper_left",
-    "nn.modules.activation": """
-        CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish
-        MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink
-        Softsign Tanh Tanhshrink Threshold
-    """,
-    "nn.modules.adaptive": "AdaptiveLogSoftmaxWithLoss",
-    "nn.modules.batchnorm": """
-        BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm _BatchNorm
-        _LazyNormBase _NormBase
-    """,
-    "nn.modules.channelshuffle": "ChannelShuffle",
-    "nn.modules.container": "Container ModuleDict ModuleList ParameterDict ParameterList Sequential",
-    "nn.modules.conv": """
-        Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d
-        LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d _ConvNd _ConvTransposeNd _LazyConvXdMixin
-    """,
-    "nn.modules.distance": "CosineSimilarity PairwiseDistance",
-    "nn.modules.dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout _DropoutNd",
-    "nn.modules.flatten": "Flatten Unflatten",
-    "nn.modules.fold": "Fold Unfold",
-    "nn.modules.instancenorm": """
-        InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d
-        _InstanceNorm
-    """,
-    "nn.modules.lazy": "LazyModuleMixin",
-    "nn.modules.linear": "Bilinear Identity LazyLinear Linear NonDynamicallyQuantizableLinear",
-    "nn.modules.loss": """
-        BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss
-        HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss MultiLabelMarginLoss
-        MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss
-        TripletMarginLoss TripletMarginWithDistanceLoss _Loss _WeightedLoss
-    """,
-    "nn.modules.module": """
-        Module _EXTRA_STATE_KEY_SUFFIX _IncompatibleKeys _global_buffer_registration_hooks
-        _global_module_registration_hooks _global_parameter_registration_hooks register_module_backward_hook
-        register_module_buffer_registration_hook register_module_forward_hook register_module_forward_pre_hook
-        register_module_full_backward_hook register_module_full_backward_pre_hook
-        register_module_module_registration_hook register_module_parameter_registration_hook
-    """,
-    "nn.modules.normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
-    "nn.modules.padding": """
-        CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d
-        ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d
-        _CircularPadNd _ConstantPadNd _ReflectionPadNd _ReplicationPadNd
-    """,
-    "nn.modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
-    "nn.modules.pooling": """
-        AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d
-        AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d
-        MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d _AdaptiveAvgPoolNd _AdaptiveMaxPoolNd _AvgPoolNd
-        _LPPoolNd _MaxPoolNd _MaxUnpoolNd
-    """,
-    "nn.modules.rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
-    "nn.modules.sparse": "Embedding EmbeddingBag",
-    "nn.modules.transformer": """
-        Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
-    """,
-    "nn.modules.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
-    "nn.modules.utils": """
-        _list_with_default _ntuple _pair _quadruple _reverse_repeat_tuple _single _triple
-        consume_prefix_in_state_dict_if_present
-    """,
-    "nn.parallel.data_parallel": "DataParallel data_parallel",
-    "nn.parallel.distributed": "DistributedDataParallel",
-    "nn.parallel.parallel_apply": "parallel_apply",
-    "nn.parallel.replicate": "replicate",
-    "nn.parallel.scatter_gather": "gather scatter scatter_kwargs",
-    "nn.utils._per_sample_grad": "call_for_per_sample_grads",
-    "nn.utils.clip_grad": "clip_grad_norm clip_grad_norm_ clip_grad_value_",
-    "nn.utils.convert_parameters": "parameters_to_vector vector_to_parameters",
-    "nn.utils.fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
-    "nn.utils.init": "skip_init",
-    "nn.utils.memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
-    "nn.utils.spectral_norm": "SpectralNorm remove_spectral_norm spectral_norm",
-    "nn.utils.weight_norm": "WeightNorm remove_weight_norm weight_norm",
-    "optim._adafactor": "Adafactor adafactor",
-    "optim._functional": "sparse_adam",
-    "optim._muon": "Muon",
-    "optim.adadelta": "Adadelta adadelta",
-    "optim.adagrad": "Adagrad adagrad",
-    "optim.adam": "Adam adam",
-    "optim.adamax": "Adamax adamax",
-    "optim.adamw": "AdamW adamw",
-    "optim.asgd": "ASGD asgd",
-    "optim.lbfgs": "LBFGS _cubic_interpolate _strong_wolfe",
-    "optim.nadam": "NAdam nadam",
-    "optim.optimizer": """
-        Optimizer _RequiredParameter register_optimizer_step_post_hook register_optimizer_step_pre_hook required
-    """,
-    "optim.radam": "RAdam radam",
-    "optim.rmsprop": "RMSprop rmsprop",
-    "optim.rprop": "Rprop rprop",
-    "optim.sgd": "SGD sgd",
-    "optim.sparse_adam": "SparseAdam",
-    "profiler.profiler": "profile schedule supported_activities tensorboard_trace_handler ProfilerAction",
-    "signal.windows.windows": """
-        bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser nuttall
-    """,
-    "storage": "TypedStorage UntypedStorage",
     "testing._comparison": "assert_allclose assert_close default_tolerances get_tolerances",
-    "testing._creation": "make_tensor",
-    "torch_version": "TorchVersion",
-    "utils.data._utils": "",
-    "utils.data._utils.collate": """
-        collate collate_float_fn collate_int_fn collate_numpy_array_fn collate_numpy_scalar_fn collate_str_fn
-        collate_tensor_fn default_collate default_collate_err_msg_format default_collate_fn_map default_convert
-        np_str_obj_array_pattern
-    """,
-    "utils.data._utils.worker": "WorkerInfo get_worker_info",
-    "utils.data.dataloader": """
-        DataLoader _BaseDataLoaderIter _DatasetKind _MultiProcessingDataLoaderIter _SingleProcessDataLoaderIter
-        _collate_fn_t default_collate default_convert get_worker_info
-    """,
-    "utils.data.dataset": """
-        ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset random_split
-    """,
-    "utils.data.distributed": "DistributedSampler",
-    "utils.tensorboard.writer": "SummaryWriter",
-    "utils.data.sampler": """
-        BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler WeightedRandomSampler
-    """,
 }
 
 # Modules of ours in which such names are, where these are not around the path.
@@ -343,16 +162,14 @@ LACKING = by_path(
 )
 
 # Modules for torch itself, of which the inventory lists neither parts nor names: programs may import any.
-MACHINERY = """
-    _C _C_flatbuffer _awaits _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards
-    _higher_order_ops _inductor _lazy _library _logging _meta_registrations _native _numpy _ops _prims _prims_common
-    _refs _strobelight _subclasses _vendor contrib onnx._internal ops testing._internal
-"""
-UNLISTED = frozenset(f"torch.{path}" for path in MACHINERY.split())
+UNLISTED = frozenset(path for path in ABSENT if path.startswith("torch._")) | {
+    "torch.contrib", "torch.onnx._internal", "torch.ops", "torch.testing._internal"
+}  # fmt: skip
 
 LAYOUT = {
     "torch": "",
     **{f"torch.{path}": "" for path in SAME.split()},
-    **{f"torch.{path}": names for path, names in ELSEWHERE.items()},
+    **{f"torch.{path}": "*" for path in ELSEWHERE.split()},
+    **{f"torch.{path}": names for path, names in UNLISTED_NAMES.items()},
     "functorch": "",
 }

@@ -67,7 +67,6 @@ class SequentialLR(CombinedScheduler):
     """Schedulers one after the other, each from its milestone on, where it begins with its first epoch.
 
     Args:
-        schedulers: the schedulers, of one optimizer.
         milestones: the epochs at which the second and all others begin.
 
     Raises:
@@ -134,7 +133,6 @@ class ChainedScheduler(CombinedScheduler):
     """Several schedulers at once: each goes on from the rates that the ones before it set.
 
     Args:
-        schedulers: the schedulers, of one optimizer.
         optimizer: the optimizer; None: theirs.
 
     Raises:

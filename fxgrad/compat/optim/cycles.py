@@ -31,7 +31,6 @@ class CyclicLR(LRScheduler):
         mode: "triangular", "triangular2" (halve the height after every cycle) or "exp_range" (times gamma^epoch).
         scale_fn: a function that the height is multiplied with, in place of `mode`'s: of the number of the cycle, or
             of the epoch with `scale_mode="iterations"`.
-        cycle_momentum: whether the momentum moves as well, between `base_momentum` and `max_momentum`.
 
     Raises:
         ValueError: an unknown mode; lists of the wrong length; an optimizer without momentum where it is to move.
@@ -127,7 +126,6 @@ class OneCycleLR(LRScheduler):
         total_steps, epochs, steps_per_epoch: how many steps there are.
         pct_start: the part of them on the way up.
         anneal_strategy: "cos" or "linear".
-        cycle_momentum: whether the momentum moves as well, between `base_momentum` and `max_momentum`.
         div_factor, final_div_factor: highest / first rate, first / last rate.
         three_phase: come down to the first rate in as many steps, and then go on to the last.
 

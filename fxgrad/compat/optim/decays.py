@@ -106,9 +106,6 @@ class FunctionScheduler(LRScheduler):
 class LambdaLR(FunctionScheduler):
     """The initial learning rate times a function of the epoch.
 
-    Args:
-        lr_lambda: a function of the epoch, or one for each group.
-
     >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
     >>> rates
     [1.0, 0.5, 0.3333, 0.25]
@@ -120,9 +117,6 @@ class LambdaLR(FunctionScheduler):
 
 class MultiplicativeLR(FunctionScheduler):
     """The learning rate times a function of the epoch.
-
-    Args:
-        lr_lambda: a function of the epoch, or one for each group.
 
     >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.9)
     >>> rates
@@ -137,9 +131,6 @@ class MultiplicativeLR(FunctionScheduler):
 
 class LinearLR(LRScheduler):
     """The initial learning rate times a factor that goes linearly from `start_factor` to `end_factor`.
-
-    Args:
-        total_iters: the number of epochs.
 
     Raises:
         ValueError: `start_factor` is outside (0, 1], or `end_factor` outside [0, 1].
@@ -190,9 +181,6 @@ class LinearLR(LRScheduler):
 class ConstantLR(LRScheduler):
     """The initial learning rate times `factor` for so many epochs.
 
-    Args:
-        total_iters: the number of epochs.
-
     Raises:
         ValueError: `factor` is outside [0, 1].
 
@@ -228,9 +216,6 @@ class ConstantLR(LRScheduler):
 
 class PolynomialLR(LRScheduler):
     """Move the learning rate to zero in so many epochs t: the initial one times (1 - epoch/t)^power.
-
-    Args:
-        total_iters: the number of epochs.
 
     >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
     >>> rates

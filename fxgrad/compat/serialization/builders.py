@@ -12,7 +12,7 @@ import numpy as np
 
 from ...extend import Aval
 from .._core.bits import CONJ, NEG
-from .._core.dtypes import PUBLIC, from_name
+from .._core.dtypes import OF_NUMPY, PUBLIC, from_name
 from .._core.dtypes import dtype as torch_dtype
 from .._core.layout import contiguous_strides
 from .._core.memory import is_array, memory_owner
@@ -410,9 +410,6 @@ def build_numpy_scalar(machine: Machine, dtype, data) -> Any:
 FACTORIES = {
     f"builtins.{cls.__name__}": cls for cls in (bool, bytes, dict, float, int, list, set, str, tuple)
 }
-NUMPY_TYPES = (
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
-)
 NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 
 
@@ -437,7 +434,7 @@ def known_globals() -> dict[str, Global]:
         **{f"torch.{name}": Global(kind) for name, kind in STORAGE_TYPES.items()},
         **{f"torch.storage.{name}": Global(kind) for name, kind in STORAGE_TYPES.items()},
         **{f"torch._utils.{name}": Global(build, build) for name, build in rebuild.items()},
-        **{f"numpy.{name}": Global(getattr(np, name)) for name in NUMPY_TYPES.split()},
+        **{f"numpy.{name}": Global(getattr(np, name)) for name in OF_NUMPY},
         **{
             f"{module}.{name}": Global(build, build)
             for module in NUMPY_MODULES

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from .._core.bits import CONJ, NEG, has_bit
+from .._core.dtypes import LATE_UNSIGNED
 from .._core.dtypes import dtype as torch_dtype
 from .._core.meta import is_meta
 from .._core.sparse_tensor import SparseTensor
@@ -18,7 +19,7 @@ from .._read.python_protocols import user_attributes
 from ..nn.parameter import Buffer, Parameter
 from ..sparse.construction import SparseLayout
 from .sparse_tensors import reduce_sparse
-from .storages import NAMELESS, STORAGE_TYPES, SavedStorage, SavedStorages, StorageType
+from .storages import STORAGE_TYPES, SavedStorage, SavedStorages, StorageType
 
 
 class Name(NamedTuple):
@@ -62,7 +63,7 @@ def reduce_tensor_data(tensor: Tensor, storages: SavedStorages, requires_grad: b
     saved, offset, stride = storages.of_tensor(tensor)
     args: tuple[Any, ...] = (saved, offset, tuple(tensor.shape), stride, requires_grad, OrderedDict())
     rebuild = REBUILD_TENSOR
-    if saved.type._fx_is_untyped or tensor.dtype.name in NAMELESS:
+    if saved.type._fx_is_untyped or tensor.dtype.name in LATE_UNSIGNED:
         rebuild, args = REBUILD_BYTES, (*args, tensor.dtype)
     bits = {name: True for name, bit in (("conj", CONJ), ("neg", NEG)) if has_bit(tensor, bit)}
     return rebuild, (*args, bits) if bits else args

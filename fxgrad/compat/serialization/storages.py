@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core.bits import memory_array
-from .._core.dtypes import SHORT_NAMES, from_name, from_numpy_dtype
+from .._core.dtypes import LATE_UNSIGNED, NAMES, from_name, from_numpy_dtype
 from .._core.dtypes import dtype as torch_dtype
 from .._core.memory import memory_address, memory_root, strided_view
 from .._core.meta import MetaTracer
@@ -19,9 +19,8 @@ from .._make.devices import device, device_count, device_of, move_array
 from ..errors import ArgumentError, DeviceError, TensorError
 from .errors import refuse
 
-# dtypes that have no storage of their own name: torch saves their bytes.
-NAMELESS = ("uint16", "uint32", "uint64")
-STORAGE_NAMES = {f"{short}Storage": name for name, short in SHORT_NAMES.items() if name not in NAMELESS}
+# Those of late dtypes have no name of their own: torch saves their bytes.
+STORAGE_NAMES = {f"{short}Storage": name for name, (short, _) in NAMES.items() if name not in LATE_UNSIGNED}
 
 
 class StorageType:
@@ -180,8 +179,8 @@ class SavedStorage:
     @property
     def type(self) -> StorageType:
         """The type of the storage."""
-        short = SHORT_NAMES[self.dtype.name]
-        return STORAGE_TYPES["UntypedStorage" if self.dtype.name in NAMELESS else f"{short}Storage"]
+        name = self.dtype.name
+        return STORAGE_TYPES["UntypedStorage" if name in LATE_UNSIGNED else f"{NAMES[name][0]}Storage"]
 
     @property
     def location(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...core.common_errors import unknown_option
+from ...core.common_errors import check_option
 from ...core.errors import UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...ops.linalg import adjoint
@@ -69,8 +69,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array:
             "qr: mode='raw' is LAPACK's own form, which has no derivative rule",
             hint="mode='reduced', 'complete' or 'r'",
         )
-    if mode not in ("reduced", "complete", "r"):
-        raise unknown_option("qr", "mode", mode, ("reduced", "complete", "r"))
+    check_option("qr", "mode", mode, ("reduced", "complete", "r"))
     q, r = ops.qr(as_matrix(a), complete=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import ops
-from ...core.common_errors import unknown_option
+from ...core.common_errors import check_option
 from ...core.typing import Array, ArrayLike
 from ..composite import cast, dtype_of, operand
 
@@ -34,8 +34,7 @@ def as_square_matrix(value: ArrayLike) -> Array:
 def hermitian_matrix(value: ArrayLike, uplo: str = "L") -> Array:
     """Return the Hermitian matrix of which one triangle is given, with the derivative of a Hermitian
     matrix."""
-    if uplo.upper() not in ("L", "U"):
-        raise unknown_option("eigh", "UPLO", uplo, ("L", "U"))
+    check_option("eigh", "UPLO", uplo, ("L", "U"), aliases=("l", "u"))
     return ops.mirror_triangle(as_square_matrix(value), upper=uplo.upper() == "U")
 
 

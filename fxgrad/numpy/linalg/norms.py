@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...core.common_errors import unknown_option
+from ...core.common_errors import check_option
 from ...core.errors import LinAlgError, ShapeError
 from ...core.typing import Array, ArrayLike, Axis
 from ...ops.operators import remember_radicand
@@ -70,8 +70,7 @@ def norm_of_matrices(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) ->
         s = svdvals(moveaxis(x, axes, (-2, -1)))
         y = min(s[..., -1:], -1) if ord == -2 else sum(s if ord == "nuc" else s[..., :1], -1)
         return keep_reduced_axes(y, x.shape, axes, keepdims)
-    if ord not in (1, -1, np.inf, -np.inf):
-        raise unknown_option("norm of a matrix", "ord", ord, ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf))
+    check_option("norm of a matrix", "ord", ord, ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf))
     sums = sum(ops.absolute(x), axes[0] if ord in (1, -1) else axes[1], keepdims=True)
     y = max(sums, axes, initial=0) if ord > 0 else min(sums, axes)
     return keep_reduced_axes(y, x.shape, axes, keepdims)

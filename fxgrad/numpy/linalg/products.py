@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...core.common_errors import wrong_ndim
+from ...core.common_errors import check_ndim
 from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike, DType
 from .. import contraction, manipulation
@@ -57,9 +57,8 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
            [6., 8.]])
     """
     x1, x2 = operand(x1), operand(x2)
-    if x1.ndim != 1 or x2.ndim != 1:
-        name, x = ("x1", x1) if x1.ndim != 1 else ("x2", x2)
-        raise wrong_ndim("outer", name, x, 1)
+    check_ndim("outer", "x1", x1, 1)
+    check_ndim("outer", "x2", x2, 1)
     return contraction.outer(x1, x2)
 
 

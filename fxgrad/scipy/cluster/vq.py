@@ -15,9 +15,9 @@ from ...extend import (
     ShapeError,
     StructureError,
     aval_of,
+    check_option,
     ops,
     show_public_names,
-    unknown_option,
 )
 from ...numpy.composite import cast, composite
 from ..stats.distribution import as_floats
@@ -109,8 +109,7 @@ def kmeans2(
     >>> print(centres, label)
     [0.5 9. ] [0 0 1 1]
     """
-    if minit not in ("random", "points", "++", "matrix"):
-        raise unknown_option("kmeans2", "minit", minit, ("random", "points", "++", "matrix"))
+    check_option("kmeans2", "minit", minit, ("random", "points", "++", "matrix"))
     if int(iter) < 1:
         raise StructureError(
             f"kmeans2: iter is a positive number of steps, not {iter}", hint="iter=10, the default"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, api_boundary, ops, unknown_option, vmap
+from ...extend import Array, ArrayLike, ShapeError, api_boundary, check_option, ops, vmap
 from ...numpy.composite import ensure, floating
 from ...numpy.documentation import described
 from .piecewise import PchipInterpolator, check_places
@@ -55,8 +55,7 @@ class RegularGridInterpolator:
         self.method: str = method
         self.bounds_error: bool = bounds_error
         self.fill_value: Any = fill_value
-        if method not in METHODS:
-            raise unknown_option("RegularGridInterpolator", "method", method, METHODS)
+        check_option("RegularGridInterpolator", "method", method, METHODS)
         if len(self.grid) > self.values.ndim:
             raise ShapeError(
                 f"There are {len(self.grid)} point arrays, but values has {self.values.ndim} dimensions",
@@ -85,8 +84,7 @@ class RegularGridInterpolator:
             nu: the order of the derivative along each axis, for splines.
         """
         method = self.method if method is None else method
-        if method not in METHODS:
-            raise unknown_option("RegularGridInterpolator", "method", method, METHODS)
+        check_option("RegularGridInterpolator", "method", method, METHODS)
         rank = len(self.grid)
         if isinstance(xi, tuple):
             places: Any = fnp.stack(fnp.broadcast_arrays(*map(floating, xi)), axis=-1)

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, api_boundary, ops, unknown_option, wrong_ndim, wrong_shape
+from ...extend import Array, ArrayLike, ShapeError, api_boundary, check_ndim, check_option, ops, wrong_shape
 from ...numpy.composite import ensure, floating, normalize_axis
 from ...tree import register_pytree_node_class
 
 
 def check_places(x: Any, y: Any, least: int = 2) -> None:
     """Raise unless places are an ascending sequence with a value for each."""
-    if x.ndim != 1:
-        raise wrong_ndim("the interpolation", "x", x, 1)
+    check_ndim("the interpolation", "x", x, 1)
     if x.shape[0] != y.shape[0]:
         raise ShapeError(
             f"{x.shape[0]} places x and {y.shape[0]} values y", hint="axis=, along which y belongs to x"
@@ -288,8 +287,7 @@ class Akima1DInterpolator(PPoly):
     def __init__(
         self, x: ArrayLike, y: ArrayLike, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
     ):
-        if method not in ("akima", "makima"):
-            raise unknown_option("Akima1DInterpolator", "method", method, ("akima", "makima"))
+        check_option("Akima1DInterpolator", "method", method, ("akima", "makima"))
         x, y, axis = samples(x, y, axis)
         check_places(x, y)
         slopes = akima_slopes(x, y, method == "makima")
@@ -361,7 +359,10 @@ NAMED_CONDITIONS = {"not-a-knot": None, "clamped": (1, 0.0), "natural": (2, 0.0)
 
 def end_conditions(bc_type: Any, y: Any) -> list[Any]:
     """Return for each end None (not-a-knot) or the order of a derivative and its value."""
-    both = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
+    if isinstance(bc_type, str):
+        check_option("CubicSpline", "bc_type", bc_type, (*NAMED_CONDITIONS, "periodic"))
+        bc_type = (bc_type, bc_type)
+    both = tuple(bc_type)
     if len(both) != 2:
         raise ShapeError(
             f"CubicSpline: bc_type has {len(both)} parts", hint='bc_type="natural", say, or (start, end)'
@@ -369,8 +370,7 @@ def end_conditions(bc_type: Any, y: Any) -> list[Any]:
     found = []
     for condition in both:
         if isinstance(condition, str):
-            if condition not in NAMED_CONDITIONS:
-                raise unknown_option("CubicSpline", "bc_type", condition, (*NAMED_CONDITIONS, "periodic"))
+            check_option("CubicSpline", "bc_type", condition, NAMED_CONDITIONS)
             found.append(NAMED_CONDITIONS[condition])
             continue
         order, value = condition

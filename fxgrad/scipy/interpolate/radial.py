@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, StructureError, api_boundary, ops, unknown_option, vmap
+from ...extend import Array, ArrayLike, ShapeError, StructureError, api_boundary, check_option, ops, vmap
 from ...numpy.composite import operand
 from ..spatial.trees import KDTree
 
@@ -85,8 +85,7 @@ class RBFInterpolator:
                 hint="shapes (n, d) and (n, ...); y[:, None] for one variable",
             )
         kernel = kernel.lower()
-        if kernel not in KERNELS:
-            raise unknown_option("RBFInterpolator", "kernel", kernel, KERNELS)
+        check_option("RBFInterpolator", "kernel", kernel, KERNELS)
         if epsilon is None and kernel not in OF_NO_SCALE:
             raise StructureError(
                 f"RBFInterpolator: {kernel!r} has a scale", hint="epsilon=1.0, for distances near 1"

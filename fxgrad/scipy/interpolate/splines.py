@@ -13,9 +13,9 @@ from ...extend import (
     ShapeError,
     UnsupportedError,
     api_boundary,
+    check_ndim,
+    check_option,
     ops,
-    unknown_option,
-    wrong_ndim,
 )
 from ...numpy.composite import ensure, floating, normalize_axis
 from ...numpy.documentation import described
@@ -72,8 +72,7 @@ class BSpline:
         self.extrapolate = extrapolate
         if self.k < 0:
             raise ShapeError(f"BSpline: the degree k={self.k} is negative", hint="k=3, of cubic splines")
-        if self.t.ndim != 1:
-            raise wrong_ndim("BSpline", "t", self.t, 1)
+        check_ndim("BSpline", "t", self.t, 1)
         count = self.t.shape[0] - self.k - 1
         if count < self.k + 1:
             raise ShapeError(
@@ -224,8 +223,8 @@ def end_derivatives(bc_type: Any, k: int) -> tuple[list[Any], list[Any]]:
     both = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
     found = []
     for end in both:
-        if isinstance(end, str) and end not in NAMED_ENDS:
-            raise unknown_option("make_interp_spline", "bc_type", end, NAMED_ENDS)
+        if isinstance(end, str):
+            check_option("make_interp_spline", "bc_type", end, NAMED_ENDS)
         found.append(NAMED_ENDS[end] if isinstance(end, str) else [] if end is None else list(end))
     return found[0], found[1]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, costs, ops, unknown_option
+from ...extend import Array, ArrayLike, check_option, costs, ops
 from ...numpy.composite import dtype_of
 from ...numpy.linalg.sources import LANCASTER, cite
 from ..reference import scipy_function
@@ -67,10 +67,9 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = Non
     a, q = broadcast_matrices(as_square_matrix(a), as_square_matrix(q))
     n = a.shape[-1]
     method = ("direct" if n < costs.STEIN_ORDER else "bilinear") if method is None else method.lower()
+    check_option("solve_discrete_lyapunov", "method", method, ("direct", "bilinear"))
     if method == "bilinear":
         return ops.solve_stein(a, q)
-    if method != "direct":
-        raise unknown_option("solve_discrete_lyapunov", "method", method, ("direct", "bilinear"))
     batch = a.shape[:-2]
     products = a[..., :, None, :, None] * fnp.conj(a)[..., None, :, None, :]
     system = np.eye(n * n, dtype=dtype_of(a)) - ops.reshape(products, shape=(*batch, n * n, n * n))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, check_option, ops
 from ...numpy.composite import cast, dtype_of
 from ...numpy.linalg.sources import DE_HOOG, GILES, WALTER, cite
 from ..reference import scipy_function
@@ -210,8 +210,7 @@ def ldl(
 # -- QR ------------------------------------------
 def shape_of_mode(mode: str, words: tuple[str, ...]) -> str:
     """Check a mode, with SciPy's error."""
-    if mode not in words:
-        raise unknown_option("qr", "mode", mode, words)
+    check_option("qr", "mode", mode, words)
     if mode == "raw":
         raise UnsupportedError(
             "qr: mode='raw' is LAPACK's own form, which has no derivative rule",
@@ -285,8 +284,7 @@ def qr_multiply(
     >>> fx.grad(lambda c: linalg.qr_multiply(a, c)[0].sum())(fnp.ones((1, 2)))
     array([[-0.6, -0.8]])
     """
-    if mode not in ("left", "right"):
-        raise unknown_option("qr_multiply", "mode", mode, ("left", "right"))
+    check_option("qr_multiply", "mode", mode, ("left", "right"))
     q, *others = qr(a, mode="economic", pivoting=pivoting)
     q, c = fnp.conj(q) if conjugate else q, as_array(c)
     if mode == "left" and c.shape[-1 if c.ndim == 1 else -2] == q.shape[-2] > q.shape[-1]:

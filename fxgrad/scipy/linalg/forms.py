@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, check_option, ops
 from ...numpy.composite import kind
 from ..reference import scipy_function
 from .arguments import as_matrix, as_square_matrix
@@ -33,8 +33,7 @@ def polar(a: ArrayLike, side: str = "right") -> tuple[Array, Array]:
     array([[ 0.  ,  0.25],
            [-0.25,  0.  ]])
     """
-    if side not in ("right", "left"):
-        raise unknown_option("polar", "side", side, ("right", "left"))
+    check_option("polar", "side", side, ("right", "left"))
     a = as_matrix(a)
     u = polar_unitary(a)
     product = fnp.matmul(ops.adjoint(u), a) if side == "right" else fnp.matmul(a, ops.adjoint(u))
@@ -93,8 +92,7 @@ def schur(
     array([[0., 0.],
            [1., 1.]])
     """
-    if output not in ("real", "complex", "r", "c"):
-        raise unknown_option("schur", "output", output, ("real", "complex"))
+    check_option("schur", "output", output, ("real", "complex"), aliases=("r", "c"))
     if sort is not None:
         raise UnsupportedError("schur: sort= of traced values", hint="output='complex' and no order")
     a = as_square_matrix(a, check_finite)

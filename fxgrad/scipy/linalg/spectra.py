@@ -14,9 +14,9 @@ from ...extend import (
     ShapeError,
     StructureError,
     UnsupportedError,
+    check_option,
     concretize,
     ops,
-    unknown_option,
 )
 from ...numpy.composite import dtype_of, known_value
 from ...numpy.linalg.sources import GILES, cite
@@ -293,8 +293,7 @@ def eigh(
            [0.25, 0.25]])
     """
     a = as_hermitian_matrix(a, lower, check_finite)
-    if type not in (1, 2, 3):
-        raise unknown_option("eigh", "type", type, (1, 2, 3))
+    check_option("eigh", "type", type, (1, 2, 3))
     factor: Any = None
     if b is not None:
         a, b = ops.promote_dtypes([a, as_hermitian_matrix(b, lower, check_finite)])
@@ -344,8 +343,7 @@ def select_eigenvalues(a: Any, eigvals_only: bool, select: str, select_range: An
     """Return the eigenvalues of Hermitian matrices that `select` wants, and their vectors."""
     words = {0: "a", "all": "a", 1: "v", "value": "v", 2: "i", "index": "i"}
     select = words.get(select, select)
-    if select not in ("a", "v", "i"):
-        raise unknown_option("eigh_tridiagonal", "select", select, ("a", "v", "i"))
+    check_option("eigh_tridiagonal", "select", select, ("a", "v", "i"))
     chosen = {"i": (select_range, None), "v": (None, select_range)}.get(select, (None, None))
     if eigvals_only:
         return subset(ops.eigvalsh(a, uplo="L"), None, *chosen)

@@ -13,10 +13,10 @@ from ...extend import (
     Axis,
     ConcretizationError,
     ShapeError,
+    check_option,
     concretize,
     fit_product,
     ops,
-    unknown_option,
 )
 from ...numpy import linalg as numpy_linalg
 from ...numpy.composite import dtype_of, kind
@@ -45,8 +45,7 @@ STRUCTURES = {
 
 def structure_of(assume_a: str | None) -> str:
     """Return the name of a structure; raise ValueError for a word that is none."""
-    if assume_a not in STRUCTURES:
-        raise unknown_option("solve", "assume_a", assume_a, [s for s in STRUCTURES if s])
+    check_option("solve", "assume_a", assume_a, [s for s in STRUCTURES if s], aliases=(None,))
     return STRUCTURES[assume_a]
 
 
@@ -182,11 +181,10 @@ def solve_triangular(
 
 def apply_transposition(a: Any, trans: int | str) -> tuple[Any, bool]:
     """Return a, aᵀ or aᴴ, and whether it was transposed."""
+    check_option("the system", "trans", trans, (0, 1, 2, "N", "T", "C"))
     if trans in (0, "N"):
         return a, False
-    if trans in (1, "T", 2, "C"):
-        return (ops.matrix_transpose if trans in (1, "T") else ops.adjoint)(a), True
-    raise unknown_option("the system", "trans", trans, (0, 1, 2, "N", "T", "C"))
+    return (ops.matrix_transpose if trans in (1, "T") else ops.adjoint)(a), True
 
 
 # -- bands ------------------------------------------
@@ -356,6 +354,7 @@ def solve_circulant(
     >>> fx.grad(lambda c: linalg.solve_circulant(c, fnp.array([3.0, 3.0])).sum())(fnp.array([2.0, 1.0])).round(12)
     array([-0.66666667, -0.66666667])
     """
+    check_option("solve_circulant", "singular", singular, ("raise", "lstsq"))
     c, b = fnp.moveaxis(as_array(c), caxis, -1), fnp.moveaxis(as_array(b), baxis, -1)
     if c.shape[-1] != b.shape[-1]:
         raise ShapeError(
@@ -371,10 +370,8 @@ def solve_circulant(
         if is_known_true(ops.logical_not(zero)) is False:
             raise np.linalg.LinAlgError("near singular circulant matrix.")
         q = right / values
-    elif singular == "lstsq":
-        q = ops.where(zero, 0, right / ops.where(zero, 1, values))
     else:
-        raise unknown_option("solve_circulant", "singular", singular, ("raise", "lstsq"))
+        q = ops.where(zero, 0, right / ops.where(zero, 1, values))
     x = fnp.fft.ifft(q)
     return fnp.moveaxis(ops.real(x) if real else x, -1, outaxis)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, Cache, ShapeError, UnsupportedError, ops, wrong_ndim
+from ...extend import Array, ArrayLike, Cache, ShapeError, UnsupportedError, check_ndim, ops
 from ...numpy.composite import cast, dtype_of, floating, kind, operand
 from ..reference import library, scipy_function
 
@@ -332,8 +332,7 @@ def rotate(input: ArrayLike, angle: ArrayLike, axes: tuple[int, int] = (1, 0), r
            [-0.,  2.]])
     """
     x = floating(input)
-    if x.ndim < 2:
-        raise wrong_ndim("rotate", "input", x, 2, or_more=True)
+    check_ndim("rotate", "input", x, 2, or_more=True)
     first, second = sorted(axis % x.ndim for axis in axes)
     if len(axes) != 2 or first == second:
         raise ShapeError(

@@ -16,9 +16,9 @@ from ...extend import (
     Tracer,
     UnsupportedError,
     api_boundary,
+    check_option,
     grad,
     jacobian,
-    unknown_option,
 )
 from ...tree import ravel_pytree
 from ..reference import library
@@ -79,8 +79,8 @@ def least_squares(
            [-0.5     ,  0.      ,  0.5     ]])
     """
     unknowns, args, kwargs = Unknowns(x0), arguments(args), kwargs or {}
-    if loss not in LOSSES and not callable(loss):
-        raise unknown_option("least_squares", "loss", loss, LOSSES)
+    if not callable(loss):
+        check_option("least_squares", "loss", loss, LOSSES)
 
     def residuals(x: Any) -> Any:
         return ravel_pytree(fun(unknowns.restore(x), *args, **kwargs))[0]

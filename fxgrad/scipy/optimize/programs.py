@@ -19,10 +19,10 @@ from ...extend import (
     ShapeError,
     UnsupportedError,
     api_boundary,
+    check_option,
     concretize,
     ops,
     pure_callback,
-    unknown_option,
 )
 from ..reference import library
 from .implicit import holds_tracers, make_result, warn_of_no_solution
@@ -240,8 +240,7 @@ def linprog(
         raise UnsupportedError(
             "linprog: integrality", hint="scipy.optimize.linprog, outside of what is transformed"
         )
-    if method not in METHODS:
-        raise unknown_option("linprog", "method", method, METHODS)
+    check_option("linprog", "method", method, METHODS)
     q = fnp.atleast_1d(fnp.asarray(c, float))
 
     def solver(p: Any, *given: Any) -> tuple[Any, ...]:

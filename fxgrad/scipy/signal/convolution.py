@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, Axis, ShapeError, costs, fit_broadcast, ops, unknown_option
+from ...extend import Array, ArrayLike, Axis, ShapeError, check_option, costs, fit_broadcast, ops
 from ...lax.convolution import conv_general_dilated
 from ...numpy.composite import kind, normalize_axes, operands
 from ..fft import next_fast_len
@@ -21,8 +21,7 @@ MODES = ("full", "same", "valid")
 # -- sizes ------------------------------------------
 def check_mode(mode: str) -> None:
     """Raise SciPy's error for a word that is none of the modes."""
-    if mode not in MODES:
-        raise unknown_option("convolve", "mode", mode, MODES)
+    check_option("convolve", "mode", mode, MODES)
 
 
 def order_operands(x: Any, y: Any, mode: str, axes: Sequence[int]) -> tuple[Any, Any]:
@@ -143,8 +142,7 @@ def convolve(
             f"in1 and in2 should have the same dimensionality: shapes {x.shape} and {y.shape}",
             hint="reshape one of them, or axes=([…], […])",
         )
-    if method not in ("auto", "direct", "fft"):
-        raise unknown_option("convolve", "method", method, ("auto", "direct", "fft"))
+    check_option("convolve", "method", method, ("auto", "direct", "fft"))
     x, y = ops.promote_dtypes([*order_operands(x, y, mode, range(x.ndim))])
     if not x.size or not y.size:
         return fnp.zeros(0, x.dtype)
@@ -282,8 +280,7 @@ def convolve2d(
             f"convolve2d inputs must both be 2-D arrays, not of shapes {x.shape} and {y.shape}",
             hint="fx.vmap(convolve2d) over further axes, or convolve, which takes any number",
         )
-    if boundary not in BOUNDARIES:
-        raise unknown_option("convolve2d", "boundary", boundary, BOUNDARIES)
+    check_option("convolve2d", "boundary", boundary, BOUNDARIES)
     x, y = order_operands(x, y, mode, (0, 1))
     if mode == "valid":
         return convolve(x, y, "valid", "direct")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option, wrong_shape
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, check_option, ops, wrong_shape
 from ...numpy.composite import normalize_axis, operand
 from ..reference import scipy_function
 
@@ -184,8 +184,7 @@ def extend(x: Array, count: int, padtype: str | None) -> Array:
     """Extend signals at both ends of the last axis."""
     if padtype is None or not count:
         return x
-    if padtype not in PADDINGS:
-        raise unknown_option("filtfilt", "padtype", padtype, (*PADDINGS, None))
+    check_option("filtfilt", "padtype", padtype, (*PADDINGS, None))
     n = x.shape[-1]
     if n <= count:
         raise ShapeError(

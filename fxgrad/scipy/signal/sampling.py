@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, ops, unknown_option, wrong_shape
+from ...extend import Array, ArrayLike, ShapeError, check_option, ops, wrong_shape
 from ...lax.convolution import conv_general_dilated
 from ...numpy.composite import floating, kind, normalize_axis, operand
 from ..reference import library, scipy_function
@@ -36,8 +36,7 @@ def detrend(
     >>> fx.grad(lambda x: (signal.detrend(x, type="constant") ** 2).sum())(fx.numpy.array([0.0, 2.0]))
     array([-2.,  2.])
     """
-    if type not in ("linear", "l", "constant", "c"):
-        raise unknown_option("detrend", "type", type, ("linear", "constant"))
+    check_option("detrend", "type", type, ("linear", "constant"), aliases=("l", "c"))
     x = floating(data)
     if type in ("constant", "c"):
         return x - fnp.mean(x, axis, keepdims=True)
@@ -96,8 +95,7 @@ def savgol_filter(x: ArrayLike, window_length: int, polyorder: int, deriv: int =
 def padding_of_mode(mode: str, cval: Any) -> dict[str, Any]:
     """The keywords of NumPy's `pad` for a mode of SciPy's filters."""
     names = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant"}
-    if mode not in names:
-        raise unknown_option("savgol_filter", "mode", mode, (*names, "interp"))
+    check_option("savgol_filter", "mode", mode, (*names, "interp"))
     return {"mode": names[mode]} | ({"constant_values": cval} if mode == "constant" else {})
 
 
@@ -149,8 +147,7 @@ def resample(x: ArrayLike, num: int, t: Any = None, axis: int = 0, window: Any =
     >>> signal.resample([1.0, 0.0, -1.0, 0.0], 8).round(3)[:5] + 0.0
     array([ 1.   ,  0.707,  0.   , -0.707, -1.   ])
     """
-    if domain not in ("time", "freq"):
-        raise unknown_option("resample", "domain", domain, ("time", "freq"))
+    check_option("resample", "domain", domain, ("time", "freq"))
     x = fnp.moveaxis(floating(x), axis, -1)
     n, is_real = x.shape[-1], domain == "time" and kind(x) != "c"
     spectrum = x if domain == "freq" else fnp.fft.fft(x)

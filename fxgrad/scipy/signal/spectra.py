@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, unknown_option, wrong_ndim
+from ...extend import Array, ArrayLike, ShapeError, check_ndim, check_option
 from ...numpy.composite import cast, floating, kind, normalize_axis, operand
 from ..reference import library, scipy_function
 from .recursive import extend
@@ -29,11 +29,10 @@ class Segments(NamedTuple):
 
     def scale(self, scaling: str) -> Any:
         """The factor of powers."""
+        check_option("the spectrum", "scaling", scaling, ("density", "spectrum"))
         if scaling == "density":
             return 1.0 / (self.fs * fnp.sum(self.window * self.window))
-        if scaling == "spectrum":
-            return 1.0 / fnp.sum(self.window) ** 2
-        raise unknown_option("the spectrum", "scaling", scaling, ("density", "spectrum"))
+        return 1.0 / fnp.sum(self.window) ** 2
 
 
 def make_window(window: Any, nperseg: int | None, n: int) -> tuple[Any, int]:
@@ -48,8 +47,7 @@ def make_window(window: Any, nperseg: int | None, n: int) -> tuple[Any, int]:
         name = window.removesuffix("_periodic") if isinstance(window, str) else window
         return library("signal", "a window").get_window(name, size), size  # periodic, by any SciPy
     window = operand(window)
-    if window.ndim != 1:
-        raise wrong_ndim("the spectrum", "window", window, 1)
+    check_ndim("the spectrum", "window", window, 1)
     if nperseg is not None and nperseg != window.size:
         raise ShapeError(
             f"nperseg={nperseg} for a window of {window.size} entries", hint=f"nperseg={window.size}, or None"
@@ -139,10 +137,9 @@ def spectral_powers(x: Any, y: Any, fs: Any, window: Any, nperseg: Any, noverlap
 
 def average(powers: Any, how: str) -> Any:
     """The mean or the median over segments, which without its bias estimates the mean."""
+    check_option("the spectrum", "average", how, ("mean", "median"))
     if how == "mean":
         return fnp.mean(powers, -1)
-    if how != "median":
-        raise unknown_option("the spectrum", "average", how, ("mean", "median"))
     later = np.arange(2, powers.shape[-1], 2)
     bias = 1 + np.sum(1.0 / (later + 1) - 1.0 / later)
     if kind(powers) == "c":
@@ -285,8 +282,7 @@ def spectrogram(x: ArrayLike, fs: Any = 1.0, window: Any = ("tukey_periodic", 0.
             x, None, fs, plan.window, None, overlap, plan.fft_size, detrend, return_onesided, scaling, axis
         )
         return freqs, times, at_axis(spectra, axis, x.ndim)
-    if mode not in ("complex", "magnitude", "angle", "phase"):
-        raise unknown_option("spectrogram", "mode", mode, ("psd", "complex", "magnitude", "angle", "phase"))
+    check_option("spectrogram", "mode", mode, ("psd", "complex", "magnitude", "angle", "phase"))
     onesided = return_onesided and kind(x) != "c"
     x = fnp.moveaxis(floating(x), axis, -1)
     spectra = transform_segments(x, plan, detrend, onesided) * fnp.sqrt(plan.scale(scaling))
@@ -318,8 +314,7 @@ def stft(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: in
     """
     x = operand(x)
     axis = normalize_axis(axis, x.ndim)
-    if scaling not in ("spectrum", "psd"):
-        raise unknown_option("the transform", "scaling", scaling, ("spectrum", "psd"))
+    check_option("the transform", "scaling", scaling, ("spectrum", "psd"))
     x = fnp.moveaxis(floating(x), axis, -1)
     plan = plan_segments(window, nperseg, noverlap, nfft, fs, x.shape[-1])
     half = plan.size // 2
@@ -359,16 +354,14 @@ def istft(Zxx: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg:
     array([0., 1., 2., 3., 4., 5., 6., 7.])
     """
     z = operand(Zxx)
-    if z.ndim < 2:
-        raise wrong_ndim("istft", "Zxx", z, 2, or_more=True)
+    check_ndim("istft", "Zxx", z, 2, or_more=True)
     freq_axis, time_axis = normalize_axis(freq_axis, z.ndim), normalize_axis(time_axis, z.ndim)
     if freq_axis == time_axis:
         raise ShapeError(
             f"istft: time_axis={time_axis} and freq_axis={freq_axis} are one axis",
             hint="time_axis=-1, freq_axis=-2, the defaults",
         )
-    if scaling not in ("spectrum", "psd"):
-        raise unknown_option("the transform", "scaling", scaling, ("spectrum", "psd"))
+    check_option("the transform", "scaling", scaling, ("spectrum", "psd"))
     lead = [i for i in range(z.ndim) if i not in (freq_axis, time_axis)]
     z = fnp.transpose(z, (*lead, time_axis, freq_axis))
     count = z.shape[-2]

@@ -24,10 +24,10 @@ from ...extend import (
     StructureError,
     api_boundary,
     aval_of,
+    check_option,
     linear_transpose,
     ops,
     show_public_names,
-    unknown_option,
 )
 from ...numpy.composite import cast, dtype_of, operand
 from ...numpy.linalg.matrices import as_inexact
@@ -317,8 +317,7 @@ def gmres(
     >>> fx.grad(lambda b: fnp.sum(linalg.gmres(a, b)[0]))(fnp.ones(2)).round(6)
     array([0.5  , 0.125])
     """
-    if solve_method not in ("batched", "incremental"):
-        raise unknown_option("gmres", "solve_method", solve_method, ("batched", "incremental"))
+    check_option("gmres", "solve_method", solve_method, ("batched", "incremental"))
 
     def iterate(*args: Any) -> Any:
         return iterate_gmres(restart, *args)

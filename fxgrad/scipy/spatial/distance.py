@@ -17,9 +17,9 @@ from ...extend import (
     ShapeError,
     api_boundary,
     aval_of,
+    check_option,
     ops,
     show_public_names,
-    unknown_option,
 )
 from ...numpy.composite import operand
 from ..reference import scipy_function
@@ -193,8 +193,7 @@ def choose_metric(metric: Any, options: dict[str, Any], samples: Callable[[], An
             return lambda x, y: flat(*fnp.broadcast_arrays(x, y))
         metric = name
     metric = SHORT.get(str(metric).lower(), str(metric).lower())
-    if metric not in METRICS:
-        raise unknown_option("cdist", "metric", metric, METRICS)
+    check_option("cdist", "metric", metric, METRICS)
     if metric == "seuclidean" and "V" not in options:
         options["V"] = fnp.var(samples(), axis=0, ddof=1)
     if metric == "mahalanobis" and "VI" not in options:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, StructureError, ops, unknown_option
+from ...extend import Array, ArrayLike, ShapeError, StructureError, check_option, ops
 from ...numpy.composite import cast, dtype_of, kind, normalize_axis
 from .betas import beta, t
 from .distribution import as_floats
@@ -64,8 +64,7 @@ def rankdata(
     >>> print(fx.scipy.stats.rankdata([0.0, 2.0, 3.0, 2.0]))
     [1.  2.5 4.  2.5]
     """
-    if method not in ("average", "min", "max", "dense", "ordinal"):
-        raise unknown_option("rankdata", "method", method, ("average", "min", "max", "dense", "ordinal"))
+    check_option("rankdata", "method", method, ("average", "min", "max", "dense", "ordinal"))
     ensure_propagates(nan_policy, "rankdata")
     a = ops.stop_gradient(fnp.asarray(a))
     a, along = (fnp.ravel(a), 0) if axis is None else (a, normalize_axis(axis, a.ndim))

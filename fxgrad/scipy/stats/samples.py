@@ -18,9 +18,9 @@ from ...extend import (
     StructureError,
     UnsupportedError,
     aval_of,
+    check_option,
     insert_before_example,
     ops,
-    unknown_option,
 )
 from ...numpy.composite import cast, composite, normalize_axis
 from .. import special
@@ -334,8 +334,8 @@ def iqr(
     """
     sample, along = as_sample(x, axis, "iqr", nan_policy)
     factor = 2 * math.sqrt(2) * 0.4769362762044699 if isinstance(scale, str) else scale  # erfinv(1/2)
-    if isinstance(scale, str) and scale != "normal":
-        raise unknown_option("iqr", "scale", scale, ("normal",))
+    if isinstance(scale, str):
+        check_option("iqr", "scale", scale, ("normal",))
     low, high = (fnp.percentile(sample, q, axis=along, method=interpolation) for q in sorted(rng))
     return keep_axis((high - low) / factor, x, axis, keepdims)
 
@@ -357,8 +357,8 @@ def median_abs_deviation(
     1.0
     """
     sample, along = as_sample(x, axis, "median_abs_deviation", nan_policy)
-    if isinstance(scale, str) and scale != "normal":
-        raise unknown_option("median_abs_deviation", "scale", scale, ("normal",))
+    if isinstance(scale, str):
+        check_option("median_abs_deviation", "scale", scale, ("normal",))
     factor = math.sqrt(2) * 0.4769362762044699 if isinstance(scale, str) else scale
     distance = ops.absolute(sample - fnp.expand_dims(center(sample, axis=along), along))
     return fnp.median(distance, axis=along) / factor

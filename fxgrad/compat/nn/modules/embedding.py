@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._declare.constructors import make_constructor, parameters_of
+from ..._declare.packages import complete_module
 from ..._make.creation import empty
 from ...errors import RequirementError
 from ...ops.nn.embedding import padding_row
@@ -103,15 +104,7 @@ class Embedding(
     It maps integers (…) to (…, embedding_dim). The table starts with normal numbers of mean 0 and variance 1.
 
     Args:
-        num_embeddings: the number of vectors.
-        embedding_dim: their size.
         padding_idx: the vector that stays as it is, at first zero; or None.
-        max_norm: vectors with a greater norm are scaled to it when they are looked up; or None.
-        norm_type: the order of that norm.
-        scale_grad_by_freq: whether gradients are divided by how often a vector is looked up.
-        sparse: whether the gradient of the table is a sparse Tensor.
-        device: where the table is made.
-        dtype: the dtype of the table.
 
     >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape
     torch.Size([2, 2, 3])
@@ -129,17 +122,9 @@ class EmbeddingBag(
     """Sums, means or maxima (`mode`) of bags of vectors of a table.
 
     Args:
-        num_embeddings: the number of vectors.
-        embedding_dim: their size.
-        max_norm: vectors with a greater norm are scaled to it when they are looked up; or None.
-        norm_type: the order of that norm.
-        scale_grad_by_freq: whether gradients are divided by how often a vector is looked up.
         mode: "mean", "sum" or "max".
-        sparse: whether the gradient of the table is a sparse Tensor.
         include_last_offset: whether the offsets end with the length of the input.
         padding_idx: the number that is passed over; or None.
-        device: where the table is made.
-        dtype: the dtype of the table.
 
     >>> bag = torch.nn.EmbeddingBag.from_pretrained(torch.eye(3), mode="sum")
     >>> bag(torch.tensor([0, 2, 1]), torch.tensor([0, 2]))
@@ -158,3 +143,6 @@ class EmbeddingBag(
         return functional.embedding_bag(
             input, self.weight, offsets, per_sample_weights=per_sample_weights, **self._fx_options()
         )
+
+
+complete_module(globals(), "nn.modules")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._declare.packages import complete_module
 from ...errors import ArgumentError, ArgumentValueError
 from .. import functional, init
 from ..parameter import Parameter, create_parameters
@@ -51,10 +52,7 @@ class Linear(LinearMap):
 
     Args:
         in_features: the size of the input.
-        out_features: the size of the result.
         bias: whether there is b.
-        device: where the parameters are made.
-        dtype: the dtype of the parameters.
 
     >>> torch.nn.Linear(3, 2)(torch.zeros(5, 3)).shape
     torch.Size([5, 2])
@@ -80,10 +78,6 @@ class Bilinear(LinearMap):
     Args:
         in1_features: the size of the first input.
         in2_features: the size of the second input.
-        out_features: the size of the result.
-        bias: whether there is a bias that is learned.
-        device: where the parameters are made.
-        dtype: the dtype of the parameters.
 
     Raises:
         ValueError: `in1_features` is not positive.
@@ -208,3 +202,6 @@ class PReLU(Module):
 
     def forward(self, input) -> Any:
         return functional.prelu(input, self.weight)
+
+
+complete_module(globals(), "nn.modules")

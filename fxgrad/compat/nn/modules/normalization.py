@@ -43,7 +43,6 @@ class LayerNorm(AffineNorm):
     Source: J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450.
 
     Args:
-        normalized_shape: the sizes of the last dimensions, or that of the last.
         elementwise_affine: whether a factor and a bias for each entry are learned.
 
     >>> torch.nn.LayerNorm(2)(torch.tensor([1.0, 3.0])).detach()
@@ -76,7 +75,6 @@ class RMSNorm(AffineNorm):
     Source: B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
 
     Args:
-        normalized_shape: the sizes of the last dimensions, or that of the last.
         eps: what is added to the mean of the squares; the spacing of numbers near 1 unless it is given.
         elementwise_affine: whether a factor for each entry is learned.
 

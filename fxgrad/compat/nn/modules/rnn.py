@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._declare.packages import complete_module
 from ..._declare.spaces import SPACES
 from ..._make.creation import empty, zeros
 from ...errors import ArgumentValueError, TensorError
@@ -41,15 +42,11 @@ class RNNBase(Module):
 
     Args:
         mode: "RNN_TANH", "RNN_RELU", "LSTM" or "GRU".
-        input_size: the size of an entry of the input.
-        hidden_size: the size of the state.
         num_layers: how many layers there are; each gets the states of the one before.
-        bias: whether steps have biases.
         batch_first: inputs and results are (batch, time, size), not (time, batch, size).
         dropout: the probability with which an entry between two layers is dropped in training.
         bidirectional: each layer also goes from the end to the start; the states of both are concatenated.
         proj_size: the size to which an LSTM projects its h, 0 for none.
-        device, dtype: those of the parameters.
 
     Raises:
         ValueError, TypeError: an argument that is out of range or of another type.
@@ -406,11 +403,7 @@ class RNNCellBase(Module):
     """The base of cells, which take one step.
 
     Args:
-        input_size: the size of an input.
-        hidden_size: the size of the state.
-        bias: whether there are biases.
         num_chunks: the number of gates.
-        device, dtype: those of the parameters.
 
     >>> isinstance(torch.nn.LSTMCell(2, 3), torch.nn.RNNCellBase)
     True
@@ -479,11 +472,7 @@ class RNNCell(RNNCellBase):
     """One step of an `RNN`: (input, h) → the next h.
 
     Args:
-        input_size: the size of an input.
-        hidden_size: the size of the state.
-        bias: whether there are biases.
         nonlinearity: "tanh" or "relu".
-        device, dtype: those of the parameters.
 
     >>> torch.nn.RNNCell(3, 4)(torch.zeros(2, 3)).shape
     torch.Size([2, 4])
@@ -515,9 +504,6 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of an `LSTM`: (input, (h, c)) → the next (h, c).
 
-    Args:
-        input_size, hidden_size, bias, device, dtype: see `RNNCell`.
-
     >>> h, c = torch.nn.LSTMCell(3, 4)(torch.zeros(2, 3))
     >>> h.shape, c.shape
     (torch.Size([2, 4]), torch.Size([2, 4]))
@@ -534,9 +520,6 @@ class LSTMCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a `GRU`: (input, h) → the next h.
 
-    Args:
-        input_size, hidden_size, bias, device, dtype: see `RNNCell`.
-
     >>> torch.nn.GRUCell(3, 4)(torch.zeros(3)).shape
     torch.Size([4])
     """
@@ -547,3 +530,6 @@ class GRUCell(RNNCellBase):
     def forward(self, input, hx=None) -> Any:
         """The next state for an `input`; `hx` is zeros by default."""
         return self._fx_step("gru", input, hx)
+
+
+complete_module(globals(), "nn.modules")

@@ -212,8 +212,6 @@ class TransformerEncoder(Module):
 
     Args:
         encoder_layer: the layer that is copied.
-        num_layers: how often.
-        norm: a module for the result, or None.
         enable_nested_tensor, mask_check: accepted and kept; they concern a faster way of torch's, and no results that
             count.
 
@@ -257,8 +255,6 @@ class TransformerDecoder(Module):
 
     Args:
         decoder_layer: the layer that is copied.
-        num_layers: how often.
-        norm: a module for the result, or None.
 
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
     >>> torch.nn.TransformerDecoder(layer, 2)(torch.zeros(5, 3, 4), torch.zeros(7, 3, 4)).shape
