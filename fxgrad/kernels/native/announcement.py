@@ -5,6 +5,7 @@ FUNCTIONS = {
     "conv": "correlate",
     "entrywise": "compute_entrywise",
     "grid": "pullback sampler",
+    "gru": "run_forward run_back",
     "lstm": "run_forward run_back",
     "matched": "combiner taker",
     "outer": "multiply_outer",

@@ -42,17 +42,38 @@ class Operands:
 
 
 class Trace:
-    """The values that a loop keeps: `states` and `cells` (steps + 1, batch, size) before and after each step; by time,
-    `gates` after their functions and `inner`, tanh(c) of LSTM, what the state gives to n of GRU."""
+    """The values that a loop keeps, by time: `states` and `cells` (steps + 1, batch, size) before and after each step,
+    the first ones at the end where time runs backward; `gates` after their functions; `inner`, which is tanh(c) of
+    LSTM, and of GRU what the state gives to n."""
 
-    __slots__ = ("cells", "counts", "gates", "inner", "states", "times")
-
-    def __init__(self, states: np.ndarray, gates: np.ndarray, times: range, counts: Sequence[int]):
-        self.states, self.gates = states, gates
+    def __init__(self, times: range, lengths: np.ndarray | None, gates: np.ndarray, h: np.ndarray):
+        self.times, self.gates = times, gates
+        steps, batch, _ = gates.shape
+        self.reverse = times.step < 0
+        active = steps * [batch] if lengths is None else [np.count_nonzero(lengths > t) for t in times]
+        self.counts = np.array(active, np.int64)  # how many sequences take each step
+        self.states = self.start_with(h)
         self.cells: Any = None
         self.inner: Any = None
-        self.times = times  # of the steps
-        self.counts = counts  # how many sequences take each step
+
+    def start_with(self, first: np.ndarray) -> np.ndarray:
+        """Return rows, of which the one before the first step is given."""
+        rows = np.empty((len(self.times) + 1, *first.shape), first.dtype)
+        rows[-1 if self.reverse else 0] = first
+        return rows
+
+    def before_steps(self, rows: np.ndarray) -> np.ndarray:
+        """The rows before the step at each time."""
+        return rows[1:] if self.reverse else rows[:-1]
+
+    def after_steps(self, rows: np.ndarray) -> np.ndarray:
+        """The rows after the step at each time."""
+        return rows[:-1] if self.reverse else rows[1:]
+
+    def results(self) -> list[np.ndarray]:
+        """Return the results of the layer: the states, the last one, and the last cell if there is one."""
+        last = [v[0 if self.reverse else -1].copy() for v in (self.states, self.cells) if v is not None]
+        return [self.after_steps(self.states).copy(), *last]
 
 
 def arrange_gates(kind: str, rows: np.ndarray) -> np.ndarray:
@@ -80,79 +101,74 @@ def run_loop(kind: str, given: Operands, reverse: bool) -> Trace:
     size, dtype = given.h.shape[1], given.input.dtype
     gates = dot(given.input.reshape(steps * batch, width), arrange_gates(kind, given.weight_ih).T)
     gates = gates.reshape(steps, batch, len(given.weight_ih))
-    bias = None
+    bias = np.zeros(len(given.weight_ih), dtype)
     if given.bias_ih is not None:
         if kind == "gru":  # whose gate r multiplies the bias of the state
             bias = arrange_gates(kind, given.bias_hh)
             gates += arrange_gates(kind, given.bias_ih)
         else:
             gates += arrange_gates(kind, given.bias_ih + given.bias_hh)
-    states = np.empty((steps + 1, batch, size), dtype)
-    states[0] = given.h
-    lengths = given.lengths
-    times = range(steps)[:: -1 if reverse else 1]
-    counts = [batch if lengths is None else int(np.count_nonzero(lengths > t)) for t in times]
-    trace = Trace(states, gates, times, counts)
-    if kind == "lstm":
-        trace.cells = np.empty_like(states)
-        trace.cells[0] = given.c
+    trace = Trace(range(steps)[:: -1 if reverse else 1], given.lengths, gates, given.h)
+    weight = np.ascontiguousarray(arrange_gates(kind, given.weight_hh).T)
+    known = trace.times, trace.counts, weight, gates
     if kind in ("lstm", "gru"):
         trace.inner = np.empty((steps, batch, size), dtype)
-    weight = np.ascontiguousarray(arrange_gates(kind, given.weight_hh).T)
     if kind == "lstm":
-        run = native_function("lstm.run_forward")
-        if run(times, np.array(counts, np.int64), gates, weight, states, trace.cells, trace.inner):
+        trace.cells = trace.start_with(given.c)
+        if native_function("lstm.run_forward")(*known, trace.states, trace.cells, trace.inner):
             return trace
+    if kind == "gru" and native_function("gru.run_forward")(*known, bias, trace.states, trace.inner):
+        return trace
     step = STEPS[kind]
-    for k, (t, n) in enumerate(zip(times, counts)):
-        a = gates[t, :n]
-        recurrent = dot(states[k, :n], weight)
-        step(trace, k, t, n, a, recurrent if bias is None else recurrent + bias)
-        if n < batch:
-            for rows in (states, trace.cells):
-                if rows is not None:
-                    rows[k + 1, n:] = rows[k, n:]
+    kept = [
+        (trace.before_steps(v), trace.after_steps(v)) for v in (trace.states, trace.cells) if v is not None
+    ]
+    for t, n in zip(trace.times, trace.counts):
+        recurrent = dot(kept[0][0][t, :n], weight)
+        recurrent += bias
+        inner = None if trace.inner is None else trace.inner[t, :n]
+        step(gates[t, :n], recurrent, inner, *[v[t, :n] for pair in kept for v in pair])
+        for before, after in kept if n < batch else ():
+            after[t, n:] = before[t, n:]
     return trace
 
 
-# -- one step: what the first n sequences have at time t after step k, by what input and state give ------------------
-def take_tanh_step(trace: Trace, k: int, t: int, n: int, a: np.ndarray, recurrent: np.ndarray) -> None:
+# -- one step: fill gates a, `inner`, and the rows after it, from what input and state give, and the rows before it
+def take_tanh_step(a: np.ndarray, recurrent: np.ndarray, inner: None, h, next_h) -> None:
     a += recurrent
     np.tanh(a, out=a)
-    trace.states[k + 1, :n] = a
+    next_h[:] = a
 
 
-def take_relu_step(trace: Trace, k: int, t: int, n: int, a: np.ndarray, recurrent: np.ndarray) -> None:
+def take_relu_step(a: np.ndarray, recurrent: np.ndarray, inner: None, h, next_h) -> None:
     a += recurrent
     np.maximum(a, 0, out=a)
-    trace.states[k + 1, :n] = a
+    next_h[:] = a
 
 
-def take_lstm_step(trace: Trace, k: int, t: int, n: int, a: np.ndarray, recurrent: np.ndarray) -> None:
+def take_lstm_step(a: np.ndarray, recurrent: np.ndarray, inner: np.ndarray, h, next_h, c, next_c) -> None:
     size = a.shape[1] // 4
     a += recurrent
     finish_sigmoid(a[:, : 3 * size])
     g = a[:, 3 * size :]
     np.tanh(g, out=g)
-    c, y = trace.cells[k + 1, :n], trace.inner[t, :n]
-    np.multiply(a[:, 2 * size : 3 * size], trace.cells[k, :n], out=c)
-    c += a[:, size : 2 * size] * g
-    np.tanh(c, out=y)
-    np.multiply(a[:, :size], y, out=trace.states[k + 1, :n])
+    np.multiply(a[:, 2 * size : 3 * size], c, out=next_c)
+    next_c += a[:, size : 2 * size] * g
+    np.tanh(next_c, out=inner)
+    np.multiply(a[:, :size], inner, out=next_h)
 
 
-def take_gru_step(trace: Trace, k: int, t: int, n: int, a: np.ndarray, recurrent: np.ndarray) -> None:
+def take_gru_step(a: np.ndarray, recurrent: np.ndarray, inner: np.ndarray, h, next_h) -> None:
     size = a.shape[1] // 3
-    both, new, given = a[:, : 2 * size], a[:, 2 * size :], recurrent[:, 2 * size :]
+    both, new = a[:, : 2 * size], a[:, 2 * size :]
     both += recurrent[:, : 2 * size]
     finish_sigmoid(both)
-    trace.inner[t, :n] = given
-    new += both[:, :size] * given
+    inner[:] = recurrent[:, 2 * size :]
+    new += both[:, :size] * inner
     np.tanh(new, out=new)
-    after = trace.states[k + 1, :n]
-    np.subtract(trace.states[k, :n], new, out=after)
-    after *= both[:, size:]
-    after += new
+    np.subtract(h, new, out=next_h)
+    next_h *= both[:, size:]
+    next_h += new
 
 
 STEPS: dict[str, Callable[..., None]] = {
@@ -164,16 +180,6 @@ STEPS: dict[str, Callable[..., None]] = {
 
 
 # -- back ------------------------------------------
-def before_steps(trace: Trace, rows: np.ndarray) -> np.ndarray:
-    """The rows before each step, by time."""
-    return rows[:-1] if trace.times.step == 1 else rows[-2::-1]
-
-
-def after_steps(trace: Trace, rows: np.ndarray) -> np.ndarray:
-    """The rows after each step, by time."""
-    return rows[1:] if trace.times.step == 1 else rows[:0:-1]
-
-
 # -- slopes, by time: (the derivatives of the states in what the gates are functions of, or of c for the last three of
 # LSTM; what c gets of h)
 def split_columns(rows: np.ndarray, size: int) -> list[np.ndarray]:
@@ -194,7 +200,7 @@ def lstm_slopes(trace: Trace, kind: str) -> tuple[np.ndarray, Any]:
     slopes = split_columns(found, size)
     slopes[0] *= y
     slopes[1] *= g
-    slopes[2] *= before_steps(trace, trace.cells)
+    slopes[2] *= trace.before_steps(trace.cells)
     np.multiply(i, 1 - g * g, out=slopes[3])
     return found, o * (1 - y * y)
 
@@ -204,7 +210,7 @@ def gru_slopes(trace: Trace, kind: str) -> tuple[np.ndarray, Any]:
     found = np.empty_like(trace.gates)
     (r, z, n), slopes = split_columns(trace.gates, size), split_columns(found, size)
     np.multiply(trace.inner * r, 1 - r, out=slopes[0])
-    np.multiply((before_steps(trace, trace.states) - n) * z, 1 - z, out=slopes[1])
+    np.multiply((trace.before_steps(trace.states) - n) * z, 1 - z, out=slopes[1])
     np.multiply(1 - z, 1 - n * n, out=slopes[2])
     return found, None
 
@@ -217,21 +223,25 @@ def run_back(
 ) -> tuple[np.ndarray, Any, Any, Any]:
     """Run the loop backward: return the cotangents of (the input's contributions, the state's contributions if they are
     separate, the first h, the first c)."""
-    make = np.empty_like if min(trace.counts) == trace.gates.shape[1] else np.zeros_like
+    make = np.empty_like if trace.counts.min() == trace.gates.shape[1] else np.zeros_like
     d = make(trace.gates)
     d_state = make(trace.gates) if kind == "gru" else d
     outer = cts.get(0)
     dh = np.array(cts[1], order="C") if 1 in cts else np.zeros_like(trace.states[0])
     dc = None
+    outer = None if outer is None else np.ascontiguousarray(outer)
+    weight = np.ascontiguousarray(weight)
+    known = trace.times, trace.counts, weight, trace.gates
     if kind == "lstm":
         dc = np.array(cts[2], order="C") if 2 in cts else np.zeros_like(dh)
-        weight = np.ascontiguousarray(weight)
-        outer = None if outer is None else np.ascontiguousarray(outer)
-        rows = trace.gates, weight, trace.cells, trace.inner, outer, d, dh, dc
-        if native_function("lstm.run_back")(trace.times, np.array(trace.counts, np.int64), *rows):
+        if native_function("lstm.run_back")(*known, trace.cells, trace.inner, outer, d, dh, dc):
+            return d, d_state, dh, dc
+    elif kind == "gru":
+        rows = trace.states, trace.inner, outer, d, d_state, dh
+        if native_function("gru.run_back")(*known, *rows):
             return d, d_state, dh, dc
     (slopes, of_cell), size = SLOPES[kind](trace, kind), weight.shape[1]
-    for t, n in zip(reversed(trace.times), reversed(trace.counts)):
+    for t, n in zip(trace.times[::-1], trace.counts[::-1]):
         if outer is not None:
             dh += outer[t]
         u, du = dh[:n], d[t, :n]
@@ -296,7 +306,7 @@ class LoopPullback(OperandPullback):
             found["weight_ih"] = dot(rows.T, x.reshape(len(rows), x.shape[2]))
         if "weight_hh" in wanted:
             found["weight_hh"] = dot(
-                states.T, before_steps(trace, trace.states).reshape(len(rows), dh.shape[1])
+                states.T, trace.before_steps(trace.states).reshape(len(rows), dh.shape[1])
             )
         if "bias_ih" in wanted:
             found["bias_ih"] = rows.sum(0)
@@ -318,9 +328,7 @@ class LoopPlan:
         """Return (results, pullback or None, residuals)."""
         primitive = self.primitive
         trace = run_loop(primitive.kind, primitive.arrange(values), self.params["reverse"])
-        results = [after_steps(trace, trace.states).copy(), trace.states[-1].copy()]
-        if trace.cells is not None:
-            results.append(trace.cells[-1].copy())
+        results = trace.results()
         if self.rule is None:
             return results, None, ()
         return results, self.rule, (list(values), trace)
