@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import OperandPullback, dot, native_function
-from ..._core.tape import no_copy
-from ..._declare.composite import Composite, needs_gradient
+from ....extend import dot, native_function
 
-DTYPES = {np.dtype("f4"), np.dtype("f8")}
+GATED = {"lstm", "gru"}  # the kinds with a loop of machine code
 
 
 OPERANDS = ("input", "h", "c", "weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr", "lengths")
@@ -46,15 +44,29 @@ class Trace:
     the first ones at the end where time runs backward; `gates` after their functions; `inner`, which is tanh(c) of
     LSTM, and of GRU what the state gives to n."""
 
-    def __init__(self, times: range, lengths: np.ndarray | None, gates: np.ndarray, h: np.ndarray):
-        self.times, self.gates = times, gates
-        steps, batch, _ = gates.shape
-        self.reverse = times.step < 0
-        active = steps * [batch] if lengths is None else [np.count_nonzero(lengths > t) for t in times]
+    def __init__(self, kind: str, given: Operands, reverse: bool, arrays: Sequence[np.ndarray] = ()):
+        steps, batch, _ = given.input.shape
+        size, lengths = given.h.shape[1], given.lengths
+        self.reverse, self.times = reverse, range(steps)[:: -1 if reverse else 1]
+        active = steps * [batch] if lengths is None else [np.count_nonzero(lengths > t) for t in self.times]
         self.counts = np.array(active, np.int64)  # how many sequences take each step
-        self.states = self.start_with(h)
         self.cells: Any = None
         self.inner: Any = None
+        if arrays:
+            self.states, self.gates, *rest = arrays
+        else:
+            self.states = self.start_with(given.h)
+            self.gates = np.empty((steps, batch, len(given.weight_ih)), given.h.dtype)
+            rest = [np.empty((steps, batch, size), given.h.dtype)] if kind in GATED else []
+            rest += [self.start_with(given.c)] if kind == "lstm" else []
+        if rest:
+            self.inner, *rest = rest
+        if rest:
+            (self.cells,) = rest
+
+    def arrays(self) -> list[np.ndarray]:
+        """Return the arrays that are kept."""
+        return [v for v in (self.states, self.gates, self.inner, self.cells) if v is not None]
 
     def start_with(self, first: np.ndarray) -> np.ndarray:
         """Return rows, of which the one before the first step is given."""
@@ -97,27 +109,24 @@ def finish_sigmoid(x: np.ndarray) -> None:
 
 def run_loop(kind: str, given: Operands, reverse: bool) -> Trace:
     """Run the loop of a layer."""
+    trace = Trace(kind, given, reverse)
+    gates = trace.gates
     steps, batch, width = given.input.shape
-    size, dtype = given.h.shape[1], given.input.dtype
-    gates = dot(given.input.reshape(steps * batch, width), arrange_gates(kind, given.weight_ih).T)
-    gates = gates.reshape(steps, batch, len(given.weight_ih))
-    bias = np.zeros(len(given.weight_ih), dtype)
+    weight = arrange_gates(kind, given.weight_ih).T
+    dot(given.input.reshape(steps * batch, width), weight, gates.reshape(steps * batch, gates.shape[2]))
+    bias = np.zeros(weight.shape[1], gates.dtype)
     if given.bias_ih is not None:
         if kind == "gru":  # whose gate r multiplies the bias of the state
             bias = arrange_gates(kind, given.bias_hh)
             gates += arrange_gates(kind, given.bias_ih)
         else:
             gates += arrange_gates(kind, given.bias_ih + given.bias_hh)
-    trace = Trace(range(steps)[:: -1 if reverse else 1], given.lengths, gates, given.h)
     weight = np.ascontiguousarray(arrange_gates(kind, given.weight_hh).T)
     known = trace.times, trace.counts, weight, gates
-    if kind in ("lstm", "gru"):
-        trace.inner = np.empty((steps, batch, size), dtype)
     if kind == "lstm":
-        trace.cells = trace.start_with(given.c)
         if native_function("lstm.run_forward")(*known, trace.states, trace.cells, trace.inner):
             return trace
-    if kind == "gru" and native_function("gru.run_forward")(*known, bias, trace.states, trace.inner):
+    elif kind == "gru" and native_function("gru.run_forward")(*known, bias, trace.states, trace.inner):
         return trace
     step = STEPS[kind]
     kept = [
@@ -269,96 +278,23 @@ def run_back(
     return d, d_state, dh, dc
 
 
-# -- as the primitive of a declared operation ------------------------------------------
-class LoopPullback(OperandPullback):
-    """The pullback of a layer that a loop has computed. Its residuals are the operands and the Trace; what is more than
-    arrays is pulled back through scans, from the operands."""
-
-    def __init__(self, primitive: RecurrentLayer, needed: Sequence[Any], params: dict):
-        self.primitive, self.params = primitive, params
-        self.needed = tuple([n is not None for n in needed])
-
-    def pull(self, ct: Any, values: Sequence[Any], trace: Trace) -> Sequence[Any]:
-        """See `PullbackRule`."""
-        primitive, needed = self.primitive, [True if n else None for n in self.needed]
-        _, rule, residuals = primitive.vjp(primitive.call, values, needed, self.params, no_copy)
-        return rule.pull(ct, *residuals)
-
-    def pull_plain(self, cts: dict[int, Any], residuals: tuple) -> list[Any]:
-        """See `PullbackRule`."""
-        values, trace = residuals
-        primitive = self.primitive
-        with np.errstate(all="ignore"):
-            found = self.cotangents(primitive.kind, primitive.arrange(values), trace, cts)
-        return [found[name] if n else None for n, name in zip(self.needed, primitive.names)]
-
-    def cotangents(self, kind: str, given: Operands, trace: Trace, cts: dict[int, Any]) -> dict[str, Any]:
-        """The cotangents of the operands that need one, by name."""
-        wanted = {name for n, name in zip(self.needed, self.primitive.names) if n}
-        d, d_state, dh, dc = run_back(kind, trace, given.weight_hh, cts)
-        x = given.input
-        steps, batch, width = d.shape
-        rows, states = d.reshape(steps * batch, width), d_state.reshape(steps * batch, width)
-        found = {"h": dh, "c": dc}
-        if "input" in wanted:
-            found["input"] = dot(rows, given.weight_ih).reshape(x.shape)
-        if "weight_ih" in wanted:
-            found["weight_ih"] = dot(rows.T, x.reshape(len(rows), x.shape[2]))
-        if "weight_hh" in wanted:
-            found["weight_hh"] = dot(
-                states.T, trace.before_steps(trace.states).reshape(len(rows), dh.shape[1])
-            )
-        if "bias_ih" in wanted:
-            found["bias_ih"] = rows.sum(0)
-        if "bias_hh" in wanted:
-            found["bias_hh"] = states.sum(0)
-        return found
-
-
-class LoopPlan:
-    """The Plan of a layer on plain arrays."""
-
-    __slots__ = ("params", "primitive", "rule")
-
-    def __init__(self, primitive: RecurrentLayer, next_edges: Sequence[Any], params: dict):
-        self.primitive, self.params = primitive, params
-        self.rule = LoopPullback(primitive, next_edges, params) if needs_gradient(next_edges) else None
-
-    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[list[Any], Any, tuple]:
-        """Return (results, pullback or None, residuals)."""
-        primitive = self.primitive
-        trace = run_loop(primitive.kind, primitive.arrange(values), self.params["reverse"])
-        results = trace.results()
-        if self.rule is None:
-            return results, None, ()
-        return results, self.rule, (list(values), trace)
-
-
-class RecurrentLayer(Composite):
-    """A layer as a primitive of the tape: a scan, or a loop for arrays of one floating-point dtype."""
-
-    in_single = False
-
-    @property
-    def kind(self) -> str:
-        """The kind of its steps."""
-        return self.name.removesuffix("_layer")
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the operands that are given."""
-        return [name for name, there in zip(OPERANDS, self.pattern) if there]
-
-    def formula(self, *values, **params) -> None:
-        """None: the loop is faster than its steps, also in compiled Graphs."""
-
-    def arrange(self, values: Sequence[Any]) -> Operands:
-        """Arrange the operands that are given by their names."""
-        return Operands(dict(zip(self.names, values)))
-
-    def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
-        given = self.arrange(values)
-        dtypes = {v.dtype for name, v in zip(self.names, values) if name != "lengths"}
-        if len(dtypes) == 1 and dtypes <= DTYPES and given.weight_hr is None:
-            return LoopPlan(self, next_edges, params)
-        return super().plan_for(values, next_edges, params)
+def pull_back(
+    kind: str, given: Operands, trace: Trace, cts: dict[int, Any], wanted: Sequence[str]
+) -> list[np.ndarray]:
+    """Return the cotangents of the operands of these names, for those of the results, by their positions."""
+    d, d_state, dh, dc = run_back(kind, trace, given.weight_hh, cts)
+    x = given.input
+    steps, batch, width = d.shape
+    rows, states = d.reshape(steps * batch, width), d_state.reshape(steps * batch, width)
+    found = {"h": dh, "c": dc}
+    if "input" in wanted:
+        found["input"] = dot(rows, given.weight_ih).reshape(x.shape)
+    if "weight_ih" in wanted:
+        found["weight_ih"] = dot(rows.T, x.reshape(len(rows), x.shape[2]))
+    if "weight_hh" in wanted:
+        found["weight_hh"] = dot(states.T, trace.before_steps(trace.states).reshape(len(rows), dh.shape[1]))
+    if "bias_ih" in wanted:
+        found["bias_ih"] = rows.sum(0)
+    if "bias_hh" in wanted:
+        found["bias_hh"] = states.sum(0)
+    return [found[name] for name in wanted]
