@@ -66,6 +66,7 @@ STATE_TIME = 15.0  # an entry of a state in it
 DRAW_TIME = 2e5  # a call that draws random numbers for many keys
 KEY_TIME = 9e3  # a key of a few
 WORD_TIME = 20.0  # a word of 64 bits
+TWISTED_TIME = 4.0  # a word of torch's
 NUMBER_TIME = 60.0  # a normal number made of it
 REJECTION_TIME = 150.0  # a sample by rejection
 
@@ -118,7 +119,7 @@ TRIANGLE_ORDER = 32  # order of a block of a triangular matrix
 CHOLESKY_ORDER = 64  # order of a block of a pullback of Cholesky's
 HOISTED_ENTRIES = 1 << 17  # entries of a batch of steps that a loop computes ahead
 HOISTED_ROWS = 16  # steps of a loop, and of such a batch, from which on batches pay
-DRAWN_ENTRIES = 1 << 13  # random numbers of torch's, a multiple of 16
+DRAWN_ENTRIES = 1 << 15  # random numbers of torch's, a multiple of 16
 READ_BLOCKS = 8  # blocks of torch's random words that are read at once
 PAIRED_ENTRIES = 1 << 10  # normal numbers of torch's from which on a table of all pairs is slower
 WRITTEN_GRADIENTS = 1 << 22  # entries of gradients that are written out at a time

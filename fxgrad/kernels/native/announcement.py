@@ -16,4 +16,5 @@ FUNCTIONS = {
     "streams": "draw draw_log_gamma fold",
     "totals": "reduce_natively",
     "threads": "call_held share_calls",
+    "twister": "block_maker",
 }

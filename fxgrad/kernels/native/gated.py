@@ -8,7 +8,7 @@ computed; the weight is packed, since rows that lie a power of two apart would b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -124,6 +124,16 @@ class Layer:
             shape = (self.active, columns, terms)
             write_product(self.f, self.element, shape, a, self.given["weight"], c, adds)
 
+    def iterate(self) -> Iterator[tuple[Row, Value]]:
+        """Write loops over the vectors of the active rows, the body once for whole vectors and once for the last ones:
+        to store some lanes of a vector takes as long as a dozen instructions."""
+        width = self.type.width
+        whole = self.size - (self.size & (width - 1))
+        with self.f.loop(self.active) as i:
+            for first, last in ((0, whole), (whole, self.size)):
+                with self.f.loop(last, first, step=width) as j:
+                    yield Row(self, j.index, last is whole), i.index
+
     def add_outer(self, row: Value, dh: Value) -> None:
         """Write the sum of the cotangents of a state by the next step and from outside."""
         f, outer, number = self.f, self.place("outer", row, self.size), Type(self.element)
@@ -138,17 +148,23 @@ class Layer:
 
 
 class Row:
-    """Vectors of the entries of rows, in the rows that exist."""
+    """Vectors of the entries of a row from `index` on: the last one, if it is not whole, has those inside."""
 
-    def __init__(self, layer: Layer, index: Value):
+    def __init__(self, layer: Layer, index: Value, is_whole: bool):
         self.f, self.type, self.index = layer.f, layer.type, index
-        self.inside = self.f.lanes_below(layer.size - index, self.type.width)
+        self.inside = None if is_whole else self.f.lanes_below(layer.size - index, self.type.width)
 
     def load(self, pointer: Value, begin: Value | int) -> Value:
-        return self.f.load_masked(pointer, self.inside, self.type, self.index + begin)
+        at = self.index + begin
+        if self.inside is None:
+            return self.f.load(pointer, self.type, at)
+        return self.f.load_masked(pointer, self.inside, self.type, at)
 
     def store(self, value: Value, pointer: Value, begin: Value) -> None:
-        self.f.store_masked(value, pointer, self.inside, begin + self.index)
+        if self.inside is None:
+            self.f.store(value, pointer, begin + self.index)
+        else:
+            self.f.store_masked(value, pointer, self.inside, begin + self.index)
 
 
 def run_steps(

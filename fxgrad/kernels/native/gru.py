@@ -13,7 +13,7 @@ import numpy as np
 
 from ..matmul import dot
 from . import math
-from .gated import Layer, Row, run_steps
+from .gated import Layer, run_steps
 from .ir import Function
 
 
@@ -27,9 +27,9 @@ def gru_forward_function(name: str, element: str) -> Function:
         gates, inner = layer.place("gates", now, width), layer.place("inner", now, size)
         h, next_h = (layer.place("states", p, size) for p in (before, after))
         layer.multiply(size, width, h, recurrent, adds=False)
-        with f.loop(layer.active) as i, f.loop(size, step=layer.type.width) as j:
-            row, here = Row(layer, j.index), i.index * size
-            places = [i.index * width + size * p for p in range(3)]
+        for row, i in layer.iterate():
+            here = i * size
+            places = [i * width + size * p for p in range(3)]
             a = [row.load(gates, place) for place in places]
             s = [row.load(recurrent, place) + row.load(bias, size * p) for p, place in enumerate(places)]
             reset, keep = (math.apply("sigmoid", -(x + y)) for x, y in zip(a[:2], s))
@@ -52,9 +52,9 @@ def gru_back_function(name: str, element: str) -> Function:
         gates, d, e = (layer.place(v, now, width) for v in ("gates", "d", "e"))
         inner, h = layer.place("inner", now, size), layer.place("states", before, size)
         layer.add_outer(now, dh)
-        with f.loop(layer.active) as i, f.loop(size, step=layer.type.width) as j:
-            row, here = Row(layer, j.index), i.index * size
-            places = [i.index * width + size * p for p in range(3)]
+        for row, i in layer.iterate():
+            here = i * size
+            places = [i * width + size * p for p in range(3)]
             reset, keep, new = (row.load(gates, place) for place in places)
             u = row.load(dh, here)
             of_new = u * ((1.0 - keep) * (1.0 - new * new))

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..matmul import dot
 from . import math
-from .gated import Layer, Row, run_steps
+from .gated import Layer, run_steps
 from .ir import Function
 
 
@@ -25,9 +25,9 @@ def lstm_forward_function(name: str, element: str) -> Function:
         gates, inner = layer.place("gates", now, width), layer.place("inner", now, size)
         h, c, next_h, next_c = (layer.place(v, p, size) for p in (before, after) for v in ("states", "cells"))
         layer.multiply(size, width, h, gates, adds=True)
-        with f.loop(layer.active) as i, f.loop(size, step=layer.type.width) as j:
-            row, here = Row(layer, j.index), i.index * size
-            places = [i.index * width + size * p for p in range(4)]
+        for row, i in layer.iterate():
+            here = i * size
+            places = [i * width + size * p for p in range(4)]
             a = [row.load(gates, place) for place in places]
             values = [*(math.apply("sigmoid", -x) for x in a[:3]), math.apply("tanh", a[3])]
             for value, place in zip(values, places):
@@ -53,9 +53,9 @@ def lstm_back_function(name: str, element: str) -> Function:
         gates, d = (layer.place(v, now, width) for v in ("gates", "d"))
         inner, cells = layer.place("inner", now, size), layer.place("cells", before, size)
         layer.add_outer(now, dh)
-        with f.loop(layer.active) as i, f.loop(size, step=layer.type.width) as j:
-            row, here = Row(layer, j.index), i.index * size
-            places = [i.index * width + size * p for p in range(4)]
+        for row, i in layer.iterate():
+            here = i * size
+            places = [i * width + size * p for p in range(4)]
             output, enter, keep, new = (row.load(gates, place) for place in places)
             u, y = row.load(dh, here), row.load(inner, here)
             v = row.load(dc, here) + u * (output * (1.0 - y * y))
