@@ -38,6 +38,7 @@ FEWEST_WORDS = 1 << 19  # random words of torch's before NumPy's generator is lo
 CALLED_ENTRIES = 1 << 13  # entries up to which a call of NumPy takes longer than its arithmetic
 LOCKED_ENTRIES = 1 << 13  # entries below which Python's lock is not released
 SHARED_STACK = 8  # matrices of a stack from which on threads share them, not each of them
+SHARED_ENTRIES = 1 << 19  # entries of an array that threads copy or compute together
 THREAD_WORK = 1 << 18  # entries times operations for which another thread pays, which takes 50 µs to wake up
 
 # -- nanoseconds that NumPy takes about: it computes as long as a compilation would take ----------------------
