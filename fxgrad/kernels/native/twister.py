@@ -18,7 +18,7 @@ from .kernel import ask_kernel
 from .processor import vector_bytes
 from .tables import address
 
-BLOCK, AHEAD = 624, 397
+N, M = 624, 397  # as the paper calls them: words of a block, and how far ahead the third one lies
 UPPER = -1 << 31  # the sign bit
 TWIST, FIRST_MASK, SECOND_MASK = (
     c - (1 << 32) for c in (0x9908B0DF, 0x9D2C5680, 0xEFC60000)
@@ -46,15 +46,15 @@ def twister_function(name: str, element: str) -> Function:
     width = vector_bytes() // 4
     one, type = Type(element), Type(element, width)
     with f.loop(blocks) as block:
-        for start, stop, distance in ((0, BLOCK - AHEAD, AHEAD), (BLOCK - AHEAD, BLOCK - 1, AHEAD - BLOCK)):
+        for start, stop, distance in ((0, N - M, M), (N - M, N - 1, M - N)):
             whole = stop - (stop - start) % width
             for first, last, kind in ((start, whole, type), (whole, stop, one)):
                 with f.loop(last, first, step=kind.width) as i:
                     given = [f.load(key, kind, i.index + k) for k in (0, 1, distance)]
                     f.store(twist(*given), key, i.index)
-        f.store(twist(*(f.load(key, one, k) for k in (BLOCK - 1, 0, AHEAD - 1))), key, BLOCK - 1)
-        with f.loop(BLOCK, step=width) as i:
-            f.store(temper(f.load(key, type, i.index)), words, block.index * BLOCK + i.index)
+        f.store(twist(*(f.load(key, one, k) for k in (N - 1, 0, M - 1))), key, N - 1)
+        with f.loop(N, step=width) as i:
+            f.store(temper(f.load(key, type, i.index)), words, block.index * N + i.index)
     return f
 
 
@@ -67,7 +67,7 @@ def block_maker(count: int) -> Callable[[np.ndarray], np.ndarray] | None:
 
     def make(key: np.ndarray) -> np.ndarray:
         words = np.empty(count, np.uint32)
-        native(count // BLOCK, address(key), address(words))
+        native(count // N, address(key), address(words))
         return words
 
     return make

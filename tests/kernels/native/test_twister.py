@@ -17,7 +17,7 @@ def test_words_and_key(blocks, monkeypatch):
     numpy._legacy_seeding(5)
     key = numpy.state["state"]["key"].copy()
     for _ in range(3):
-        words = twister.block_maker(blocks * twister.BLOCK)(key)
+        words = twister.block_maker(blocks * twister.N)(key)
         np.testing.assert_array_equal(words, numpy.random_raw(len(words)))
         np.testing.assert_array_equal(key, numpy.state["state"]["key"])
 
