@@ -113,6 +113,19 @@ def special(name: str, *operands: float) -> Callable[[int], Call]:
     return make
 
 
+def copied(n: int) -> Call:
+    import fxgrad.compat as torch
+
+    x = torch.ones(64, n // 64, requires_grad=True)
+    total = x.sum()
+
+    def call() -> Any:
+        x.grad = None
+        return total.backward(retain_graph=True)
+
+    return call
+
+
 def outer(n: int) -> Call:
     import fxgrad.numpy as fnp
 
@@ -402,7 +415,7 @@ PROGRAMS: dict[str, Program] = {
     "ACCUMULATED_ENTRIES": Program(accumulated, powers(8, 16)),
     "POOLED_ENTRIES": Program(pooled, powers(3, 11)),
     "CONVOLVED_PRODUCTS": Program(convolved, [3 << k for k in (10, 12, 14, 16, 18)]),
-    "RECURRENT_STATE": Program(recurrent, powers(4, 8, 1)),
+    "RECURRENT_STATE": Program(recurrent, powers(4, 10, 1)),
     "SOLVED_ORDER": Program(stepped(solved), powers(2, 7, 1)),
     "RANKED_ENTRIES": Program(ranked, powers(2, 10), BLOCKS[:-1]),
     "SORTED_ROW": Program(stepped(sorted_rows), powers(2, 7, 1)),
@@ -412,6 +425,7 @@ PROGRAMS: dict[str, Program] = {
     "BLOCK_LENGTH": Program(multiplied_matrices(512, 512), powers(8, 12, 1), BLOCKS),
     "BLOCK_PRODUCTS": Program(multiplied_matrices(16, 512), powers(8, 12, 1), BLOCKS),
     "ONE_THREAD_ROWS": Program(multiplied_matrices(64, 1), powers(4, 12)),
+    "SHARED_ENTRIES": Program(copied, powers(14, 22)),
     "THREAD_WORK": Program(fused, powers(18, 22, 1)),
     "INDEXED_ENTRIES": Program(indexed, powers(8, 16)),
     "WHERE_ENTRIES": Program(chosen, powers(6, 14)),

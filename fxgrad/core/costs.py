@@ -26,7 +26,7 @@ ACCUMULATED_ENTRIES = 1 << 12  # entries of one that NumPy computes in a single 
 CUMULATED_ROW = 256  # entries of a row up to which NumPy, which combines whole rows, is slower
 POOLED_ENTRIES = 64  # results of pooling
 CONVOLVED_PRODUCTS = 1 << 12  # products of a convolution
-RECURRENT_STATE = 128  # size of a recurrent state up to which BLAS multiplies more slowly
+RECURRENT_STATE = 512  # size of a recurrent state up to which BLAS multiplies more slowly
 SOLVED_ORDER = 128  # order of a system up to which LAPACK is slower
 RANKED_ENTRIES = 64  # greatest entries of a row up to which they are kept in order while it is read
 SORTED_ROW = 64  # entries of a row up to which insertion sorts faster
@@ -38,6 +38,7 @@ FEWEST_WORDS = 1 << 19  # random words of torch's before NumPy's generator is lo
 CALLED_ENTRIES = 1 << 13  # entries up to which a call of NumPy takes longer than its arithmetic
 LOCKED_ENTRIES = 1 << 13  # entries below which Python's lock is not released
 SHARED_STACK = 8  # matrices of a stack from which on threads share them, not each of them
+SHARED_ENTRIES = 1 << 19  # entries of an array that threads copy or compute together
 THREAD_WORK = 1 << 18  # entries times operations for which another thread pays, which takes 50 µs to wake up
 
 # -- nanoseconds that NumPy takes about: it computes as long as a compilation would take ----------------------
@@ -66,6 +67,7 @@ STATE_TIME = 15.0  # an entry of a state in it
 DRAW_TIME = 2e5  # a call that draws random numbers for many keys
 KEY_TIME = 9e3  # a key of a few
 WORD_TIME = 20.0  # a word of 64 bits
+TWISTED_TIME = 4.0  # a word of torch's
 NUMBER_TIME = 60.0  # a normal number made of it
 REJECTION_TIME = 150.0  # a sample by rejection
 
@@ -118,7 +120,7 @@ TRIANGLE_ORDER = 32  # order of a block of a triangular matrix
 CHOLESKY_ORDER = 64  # order of a block of a pullback of Cholesky's
 HOISTED_ENTRIES = 1 << 17  # entries of a batch of steps that a loop computes ahead
 HOISTED_ROWS = 16  # steps of a loop, and of such a batch, from which on batches pay
-DRAWN_ENTRIES = 1 << 13  # random numbers of torch's, a multiple of 16
+DRAWN_ENTRIES = 1 << 15  # random numbers of torch's, a multiple of 16
 READ_BLOCKS = 8  # blocks of torch's random words that are read at once
 PAIRED_ENTRIES = 1 << 10  # normal numbers of torch's from which on a table of all pairs is slower
 WRITTEN_GRADIENTS = 1 << 22  # entries of gradients that are written out at a time

@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import CPU, Tracer, device_of, devices, is_on_cuda, namespace_of, use_device_of
+from ...extend import (
+    CPU,
+    Tracer,
+    costs,
+    device_of,
+    devices,
+    is_on_cuda,
+    namespace_of,
+    native_function,
+    use_device_of,
+)
 from ..errors import TensorError
 from .dtypes import type_name
 from .tape import AccumulateGrad, Node, next_serial, node_and_index
@@ -134,6 +144,18 @@ def copy_array(value, order: Any = "C") -> Any:
         return value.copy(order)
     with use_device_of([value], "copy"):
         return value.copy(order=order)
+
+
+def fill(made: np.ndarray, values: np.ndarray) -> None:
+    """Store an array in another one of its shape and dtype; threads share what is large."""
+    if made.size < costs.SHARED_ENTRIES:
+        made[...] = values
+        return
+
+    def copy(first: int, last: int) -> None:
+        made[first:last] = values[first:last]
+
+    native_function("threads.share_calls")(copy, len(made), 4 * costs.ENTRY_TIME * made.size)
 
 
 def write_array(memory, value) -> None:

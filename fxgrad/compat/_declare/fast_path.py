@@ -8,11 +8,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...extend import ERROR_STATE, EXACT, IGNORE, Cache, Elementwise, dot, key_of, source_info
+from ...extend import (
+    ERROR_STATE,
+    EXACT,
+    IGNORE,
+    Cache,
+    Elementwise,
+    costs,
+    dot,
+    key_of,
+    native_function,
+    source_info,
+)
 from .._core import views
 from .._core.memory import VERSIONS
 from .._core.tape import Node, next_serial, no_copy
@@ -39,14 +51,12 @@ elif type({1}) in NUMBERS{exact}:
     {1}_value, {1}_code, plain = {1}, NUMBERS[type({1})], {fits}
 """
 # Of integers only those are computed beside numbers that hold every int of eight bytes.
-FITS_TEXT = (
-    "{0}_value.dtype in FLOATS or ({0}_value.dtype is WHOLE and type({1}) is int and -LIMIT <= {1} < LIMIT)"
-)
+FITS_TEXT = "{0}_dtype in FLOATS or ({0}_dtype is WHOLE and type({1}) is int and -LIMIT <= {1} < LIMIT)"
 COMPUTE_TEXT = """\
 silence = set_errors(IGNORE)
 try:
     if {unrecorded}:
-        result = kernel({values})
+        result = {kernel}({values})
     else:
 {link}
 finally:
@@ -54,9 +64,9 @@ finally:
 """
 # The rule that `Elementwise.vjp` finds, under the same key.
 FIND_RULE_TEXT = """\
-result, rule = kernel({values}), None
+result, rule = {kernel}({values}), None
 shape, dtype = result.shape, result.dtype
-if dtype is {0}_value.dtype:
+if dtype is {0}_dtype:
     key = dtype.num if shape else ~dtype.num
 {codes}
     rule = rules.get(key)
@@ -188,6 +198,27 @@ NAMES: dict[str, Any] = GATE_NAMES | {
 NUMBERS = {float: 3, int: 4}
 
 
+def compute_together(ufunc: np.ufunc, *operands: Any) -> np.ndarray:
+    """Compute a ufunc of numbers and large arrays; threads share it where these lie in memory alike."""
+    arrays = [v for v in operands if type(v) is np.ndarray]
+    shape = arrays[0].shape
+    if not all([v.shape == shape and v.flags.c_contiguous for v in arrays]):
+        return ufunc(*operands)
+    flat = [v.reshape(-1) if type(v) is np.ndarray else v for v in operands]
+
+    def part(start: int, stop: int) -> list[Any]:
+        return [v[start:stop] if type(v) is np.ndarray else v for v in flat]
+
+    made = np.empty(shape, ufunc(*part(0, 1)).dtype)
+    results = made.reshape(-1)
+
+    def compute(start: int, stop: int) -> None:
+        ufunc(*part(start, stop), results[start:stop])
+
+    native_function("threads.share_calls")(compute, made.size, 4 * costs.ENTRY_TIME * made.size)
+    return made
+
+
 def format_fast_path(op, namespace: dict[str, Any], out: bool) -> str:
     """Return the statements that take plain operands of a function straight to the kernel of its primitive, or to the
     plan for such operands."""
@@ -274,21 +305,27 @@ def format_path(
     first, *rest = names
     integers = set() if product else op.integers
     namespace["DTYPES"] = op.dtypes | integers
-    more = f" and {first}_value.dtype in DTYPES"
+    more = f" and ({first}_dtype := {first}_value.dtype) in DTYPES"
     text = format_gate(first, before=f"{PLAIN_CONTEXT}{unset} and ", more=more) + "\n"
     codes = ""
     for second in rest:
         guard = f" and {first}_value.ndim == 2 == {second}_value.ndim"
         guard += f" and {first}_value.shape[1] == {second}_value.shape[0]"
-        same = f" and {first}_value.dtype is {second}_value.dtype{guard * product}"
-        exact = f" and {first}_value.dtype is not HALF" * op.exact_numbers
+        same = f" and {first}_dtype is {second}_value.dtype{guard * product}"
+        exact = f" and {first}_dtype is not HALF" * op.exact_numbers
         fits = FITS_TEXT.format(first, second) if integers else "True"
         given = SECOND_TEXT.format(first, second, gate=format_gate(second, more=same), exact=exact, fits=fits)
         text += f"if plain:\n{indent_text(given, 4)}"
         codes = CODES_TEXT.format(first, second, first=ordered[0], second=ordered[1])
+    called = "kernel"
+    if type(kernel) is np.ufunc:
+        namespace |= {"LARGE": costs.SHARED_ENTRIES, "compute_together": partial(compute_together, kernel)}
+        called = f"(kernel if {first}_value.size < LARGE else compute_together)"
     find = FIND_RULE_TEXT if is_elementwise else ASK_RULE_TEXT
-    link = find.format(first, codes=indent_text(codes, 4).rstrip(), values=values, edges=edges)
-    compute = COMPUTE_TEXT.format(values=values, unrecorded=unrecorded, link=indent_text(link, 8).rstrip())
+    link = find.format(first, codes=indent_text(codes, 4).rstrip(), kernel=called, values=values, edges=edges)
+    compute = COMPUTE_TEXT.format(
+        kernel=called, values=values, unrecorded=unrecorded, link=indent_text(link, 8).rstrip()
+    )
     record = RECORD_TEXT.format(no_node=f"({unrecorded}) or rule is None")
     text += f"if plain:\n{indent_text(f'{compute}{record}return tensor', 4)}"
     return text.replace("\n\n", "\n")

@@ -1,4 +1,4 @@
-"""The generator MT19937; Python or NumPy generate its words, in runs of blocks of 624.
+"""The generator MT19937; Python, NumPy or machine code generate its words, in runs of blocks of 624.
 
 Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
 generator", 1998; seeded by one word as in their revision of 2002.
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import costs
+from ...extend import costs, native_function
 
 BLOCK = 624  # words that are made at once, and words of a state
 SEED_WORDS = 1 << 13  # words that take Python as long as a seed
@@ -49,25 +49,39 @@ class PythonWords:
 
 
 class NumpyWords:
-    """The words as NumPy's generator makes them: in a quarter of Python's time, but `np.random` takes long to load."""
+    """The words as NumPy's generator makes them: in a quarter of Python's time, but `np.random` takes long to load.
+    Machine code, once it is there, goes on from the end of a block."""
 
     def __init__(self) -> None:
         self.bits = np.random.MT19937(0)
+        self.key: np.ndarray | None = None  # of the last block, if machine code has made it
 
     def seed(self, seed: int) -> None:
         """Start anew from a seed of 32 bits."""
         np.random.RandomState(self.bits).seed(seed)
+        self.key = None
 
     def restore(self, key: Any, place: int) -> None:
         """Stand at a place of the block of a key."""
         self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
+        self.key = None
 
     def read_key(self) -> np.ndarray:
         """The key of the block at hand."""
-        return self.bits.state["state"]["key"]
+        return self.bits.state["state"]["key"] if self.key is None else self.key.copy()
 
     def read(self, count: int) -> np.ndarray:
-        """The next words, one or more."""
+        """The next words, whole blocks of them."""
+        make = native_function("twister.block_maker")(count)
+        if make is not None:
+            if self.key is not None:
+                return make(self.key)
+            state = self.bits.state["state"]
+            if state["pos"] == BLOCK:
+                self.key = state["key"].copy()
+                return make(self.key)
+        elif self.key is not None:
+            self.restore(self.key, BLOCK)
         return self.bits.random_raw(count).astype(np.uint32)
 
 

@@ -135,16 +135,22 @@ def normal(
         )
 
     made = np.empty(count, numpy)
-    # The last sixteen are made anew where some are left over, for which halves have drawn nothing.
-    left = (count - whole) * (numpy.itemsize != 2)
-    for start in range(0, whole, costs.DRAWN_ENTRIES):
-        size = min(costs.DRAWN_ENTRIES, whole - start)
-        if start + size < whole or whole == count:
-            made[start : start + size] = make(units(size))
-            continue
-        drawn = units(size + left + SHORT)
-        last = make(np.concatenate([drawn[:size], drawn[-SHORT:]]))
-        made[start:whole], made[-SHORT:] = last[:size], last[size:]
+    drawn = made if numpy == wide else np.empty(whole, wide)
+    blocks = [slice(i, min(i + costs.DRAWN_ENTRIES, whole)) for i in range(0, whole, costs.DRAWN_ENTRIES)]
+    for block in blocks:
+        drawn[block] = units(block.stop - block.start)
+
+    def make_blocks(first: int, last: int) -> None:
+        for block in blocks[first:last]:
+            made[block] = make(drawn[block])
+
+    effort = 6 * costs.FUNCTION_TIME * count  # a logarithm, a cosine and a sine for each two
+    native_function("threads.share_calls")(make_blocks, len(blocks), effort)
+    if (
+        whole < count
+    ):  # the last sixteen are made anew, after what has been drawn for the rest: nothing for halves
+        left = (count - whole) * (numpy.itemsize != 2)
+        made[-SHORT:] = make(units(left + SHORT)[-SHORT:])
     return made.reshape(shape)
 
 

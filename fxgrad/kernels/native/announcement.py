@@ -5,6 +5,7 @@ FUNCTIONS = {
     "conv": "correlate",
     "entrywise": "compute_entrywise",
     "grid": "pullback sampler",
+    "gru": "run_forward run_back",
     "lstm": "run_forward run_back",
     "matched": "combiner sharer taker",
     "outer": "multiply_outer",
@@ -15,4 +16,5 @@ FUNCTIONS = {
     "streams": "draw draw_log_gamma fold",
     "totals": "reduce_natively",
     "threads": "call_held share_calls",
+    "twister": "block_maker",
 }

@@ -61,6 +61,7 @@ PROGRAMS = {
     "entrywise": train(lambda x: torch.erf(F.gelu(x)), (37, 1031)),
     "grid": train(partial(F.grid_sample, align_corners=False), (4, 3, 20, 20), (4, 11, 13, 2)),
     "groups of many arrays": differentiate(lambda *x: sum(map(fnp.exp, x)), *[(301, 503)] * 45),
+    "gru": train(partial(recur, layer=torch.nn.GRU), (6, 11, 5)),
     "groups": differentiate(lambda x: fnp.sum(fnp.exp(x) * fnp.tanh(x) + x, 0), (501, 301)),
     "lstm": train(recur, (6, 11, 5)),
     "matched": train(
@@ -70,7 +71,7 @@ PROGRAMS = {
     "matmul, jitted": differentiate(lambda a, b: fnp.tanh(a @ b), (1000, 500), (500, 900)),
     "matmul of few": train(lambda a, b: a @ b, (3, 600, 500), (3, 500, 1040)),
     "matmul of vectors": differentiate(lambda a, v: a @ v + v @ a.T, (1001, 999), (999,)),
-    "matmul, recurrent": train(lambda x: recur(x, torch.nn.GRU, 70, 150), (3, 300, 70)),
+    "matmul, recurrent": train(lambda x: recur(x, torch.nn.RNN, 70, 150), (3, 300, 70)),
     "outer": lambda: [fnp.einsum("bi,bj->bij", numbers(9, 33), numbers(9, 70))],
     "permutation": lambda: [torch.randperm(3001, generator=torch.Generator()).numpy()],
     "pool": train(lambda x: F.max_pool2d(x, 3, 2), (5, 7, 20, 20)),

@@ -22,6 +22,7 @@ from ..memory import (
     copy_array,
     copy_with_strides,
     ensure_no_overlap,
+    fill,
     is_array,
     is_writable,
     memory_owner,
@@ -91,7 +92,7 @@ def take_array(box: list[Any], like=None) -> np.ndarray:
     if type(array) is not np.ndarray:
         return copy_array(array) if strides is None else copy_with_strides(array, strides)
     made = np.ndarray(array.shape, array.dtype, strides=strides)
-    made[...] = array
+    fill(made, array)
     return made
 
 

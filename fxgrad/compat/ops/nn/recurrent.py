@@ -23,7 +23,7 @@ from ...errors import TensorError
 from ..joining import cat, stack
 from .dropout import dropout as drop_entries
 from .packing import pad_packed, unpad_packed
-from .recurrent_loops import RecurrentLayer
+from .recurrent_layer import RecurrentLayer
 
 
 def apply_rows(x, weight) -> Any:
