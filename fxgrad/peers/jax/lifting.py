@@ -185,7 +185,7 @@ def as_arrays(value: Any, dtype: Any) -> Any:
     if not is_weak(value):
         return value
     common = result_type(np.empty(0, dtype), value)
-    return value.astype(common) if isinstance(value, Tracer) else np.asarray(value, common)
+    return cast(value, common) if isinstance(value, Tracer) else np.asarray(value, common)
 
 
 def is_small(y: Any) -> bool:
