@@ -10,6 +10,7 @@ from ..core.aval import Aval, aval_of
 from .linalg import (
     adjoint,
     conjugate_transpose,
+    each_or_nan,
     hermitian_part,
     is_complex,
     lower_triangle,
@@ -42,13 +43,18 @@ mirror_triangle = matrix_function(
 
 
 def cholesky_kernel(xp: Any) -> Any:
-    def cholesky(a: Any, *, hermitian: bool = False) -> Any:
-        return xp.linalg.cholesky(a if hermitian else a * 0.5 + conjugate_transpose(xp, a) * 0.5)
+    def cholesky(a: Any, *, hermitian: bool = False, strict: bool = True) -> Any:
+        a = a if hermitian else a * 0.5 + conjugate_transpose(xp, a) * 0.5
+        if strict or xp is not np:
+            return xp.linalg.cholesky(a)
+        factor = each_or_nan(np.linalg.cholesky, a)
+        return np.tril(factor) if np.isnan(factor[..., :1, :1]).any() else factor
 
     return cholesky
 
 
-# Factors the Hermitian part of A. If `hermitian`, that is A itself, and one triangle is read.
+# Factors the Hermitian part of A. If `hermitian`, that is A itself, and one triangle is read. A matrix that is not
+# definite is an error with `strict`, otherwise its factor is NaN.
 cholesky = matrix_function(
     "cholesky",
     cholesky_kernel,

@@ -8,6 +8,7 @@ Formulas for QR: S. F. Walter and L. Lehmann, "Algorithmic differentiation of li
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -20,6 +21,16 @@ from ..core.typing import Array
 from .contraction import LETTERS
 from .kinds import general
 from .vocabulary import ops
+
+
+# -- matrices that a kernel refuses ------------------------------------------
+def each_or_nan(function: Callable[..., np.ndarray], a: np.ndarray, *rest: np.ndarray) -> np.ndarray:
+    """Return what a function of NumPy's gives for stacks of matrices: NaN for those of the first that it refuses."""
+    with suppress(np.linalg.LinAlgError):
+        return function(a, *rest)
+    if a.ndim > 2:
+        return np.stack([each_or_nan(function, *matrices) for matrices in zip(a, *rest, strict=True)])
+    return np.full_like(function(np.eye(len(a), dtype=a.dtype), *rest), np.nan)
 
 
 # -- matrices in rules ------------------------------------------

@@ -11,7 +11,6 @@ least squares G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10 (1973).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from .linalg import (
     compute_dtype,
     conjugate_transpose,
     diagonal_mask,
+    each_or_nan,
     linalg_kernel,
     lower_triangle,
     matrix_aval,
@@ -122,11 +122,11 @@ def solve_aval(self: Any, a: Aval, b: Aval, *factors: Aval, **params: Any) -> Av
 
 
 def solve_kernel(xp: Any) -> Any:
-    def solve(a: Any, b: Any, *factors: Any, transposed: bool = False) -> Any:
+    def solve(a: Any, b: Any, *factors: Any, transposed: bool = False, strict: bool = True) -> Any:
         if xp is not np or not factors or not lapack().are_factors(factors[1]):
-            return xp.linalg.solve(a, b)
+            return xp.linalg.solve(a, b) if strict or xp is not np else each_or_nan(np.linalg.solve, a, b)
         packed, pivots = factors
-        if not np.all(np.diagonal(packed, axis1=-2, axis2=-1)):
+        if strict and not np.all(np.diagonal(packed, axis1=-2, axis2=-1)):
             raise np.linalg.LinAlgError("Singular matrix")  # as NumPy says it
         return lapack().solve_by_factors(packed, pivots, b, transposed)
 
@@ -139,13 +139,16 @@ def solve_tangent(x: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return solve(a, sum_terms(tb, None if ta is None else -matrix_product(ta, x)), *factors, **params)
 
 
-def solve_transpose(ct: Any, a: Any, b: Any, *factors: Any, transposed: bool = False) -> list[Any]:
+def solve_transpose(
+    ct: Any, a: Any, b: Any, *factors: Any, transposed: bool = False, strict: bool = True
+) -> list[Any]:
     """A⁻ᵀct, by the same factors."""
-    other = {"transposed": not transposed} if factors else {}
+    other = ({"transposed": not transposed} if factors else {}) | ({} if strict else {"strict": False})
     return [None, solve(matrix_transpose(a), ct, *factors, **other), *[None] * len(factors)]
 
 
-# With factors, which are those of Aᵀ with `transposed`, A itself is not read.
+# With factors, which are those of Aᵀ with `transposed`, A itself is not read. A singular matrix is an error with
+# `strict`, otherwise the solution has NaN or infinite entries.
 solve = solver(
     "solve",
     solve_kernel,
@@ -205,8 +208,7 @@ def inv_kernel(xp: Any) -> Any:
         if strict:
             return xp.linalg.inv(a)
         if xp is np:  # which says so where the elimination meets a zero pivot
-            with suppress(np.linalg.LinAlgError):
-                return np.linalg.inv(a)
+            return each_or_nan(np.linalg.inv, a)
         singular = xp.linalg.slogdet(a)[0] == 0  # the same elimination meets the same zero pivot
         hollow = xp.where(singular[..., None, None], xp.nan, a)
         return xp.linalg.inv(hollow)

@@ -24,7 +24,6 @@ MISSING = {
     "jax.process_index backend": "one backend",
     "jax.lax.all_gather to": "of manual sharding",
     "jax.lax.switch operand": "JAX has it for programs before 2021",
-    "jax.numpy.linalg.lstsq numpy_resid": "residuals are NumPy's",
     "jax.numpy.vecdot preferred_element_type": "the operands decide",
     "jax.numpy.linalg.vecdot preferred_element_type": "the operands decide",
     "jax.numpy.linalg.tensordot preferred_element_type": "the operands decide",

@@ -154,10 +154,10 @@ def constants(y):
     slope = jnp.cos(y)
     return len(jax.make_jaxpr(lambda x: x * slope + slope)(1.0).consts)
 
-found = [constants(jnp.array(0.5))]
-jax.jit(lambda y: found.append(constants(y)))(0.5)
+found = [constants(jnp.float32(0.5))]
+jax.jit(lambda y: found.append(constants(y)))(jnp.float32(0.5))
 print(found)
-closed = jax.make_jaxpr(lambda x: x * jnp.cos(jnp.array(0.5)))(1.0)
+closed = jax.make_jaxpr(lambda x: x * jnp.cos(jnp.float32(0.5)))(1.0)
 print(float(jax.core.eval_jaxpr(closed.jaxpr, closed.consts, 2.0)[0]))
 """
     lines = output(program).splitlines()

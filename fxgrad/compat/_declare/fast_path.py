@@ -318,7 +318,7 @@ def format_path(
         text += f"if plain:\n{indent_text(given, 4)}"
         codes = CODES_TEXT.format(first, second, first=ordered[0], second=ordered[1])
     called = "kernel"
-    if type(kernel) is np.ufunc:
+    if isinstance(kernel, np.ufunc):
         namespace |= {"LARGE": costs.SHARED_ENTRIES, "compute_together": partial(compute_together, kernel)}
         called = f"(kernel if {first}_value.size < LARGE else compute_together)"
     find = FIND_RULE_TEXT if is_elementwise else ASK_RULE_TEXT

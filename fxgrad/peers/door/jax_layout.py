@@ -38,7 +38,7 @@ MIRRORS = {
         own jax.devices Shard;
         transform . grad hessian jacfwd jacobian=jacrev jacrev remat=checkpoint checkpoint
             value_and_grad vmap;
-        program . closure_convert jvp linear_transpose linearize vjp;
+        program . closure_convert linear_transpose linearize vjp;
         own jax.callbacks pure_callback; value . block_until_ready;
         plain . checkpoint_policies default_device disable_jit float0
             named_scope process_count process_index""",
@@ -83,7 +83,8 @@ MIRRORS = {
     "jax.random": "own jax.random",
     "jax.ref": "own jax.refs",
     "jax.scipy": "plain typing",
-    **{f"jax.scipy.{name}": f"value scipy.{name}" for name in (["fft", "linalg", "signal"])},
+    **{f"jax.scipy.{name}": f"value scipy.{name}" for name in ("fft", "signal")},
+    "jax.scipy.linalg": "own jax.systems; value scipy.linalg",
     "jax.scipy.ndimage": "own jax.ndimage",
     "jax.scipy.special": "own jax.special; value scipy.special",
     "jax.scipy.cluster": "plain typing",
@@ -215,8 +216,9 @@ UNLISTED = frozenset(f"jax.{path}" for path in MACHINERY.split())
 
 def load_lifts() -> Mapping[str, Callable[[Any], Any]]:
     """Return how names of this library are seen, by the words of the table."""
-    from ..jax.arrays import lift
+    from ..jax import places  # noqa: F401  (which gives arrays methods)
     from ..jax.keywords import in_order
+    from ..jax.lifting import lift
     from ..jax.programs import lift_program, lift_solver, lift_transform
 
     return {

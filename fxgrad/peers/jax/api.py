@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from ... import transforms as _transforms  # noqa: F401  (loads what traced values have)
+from ...core import pytree
 from ...core.surface import is_object
 from ...flatten_util import ravel_pytree as ravel
 from ...transforms import vmap as mapping
+from ...transforms.jvp import jvp as here_jvp
 from ...transforms.vjp import vjp
 from . import trees
 from .arrays import Array, array_of
@@ -22,6 +24,7 @@ from .custom_rules import custom_gradient, custom_jvp, custom_vjp
 from .devices import CPU, CpuDevice
 from .dtypes import wide
 from .jitted import Jitted
+from .lifting import weaken
 from .programs import as_array, lift_program, lift_transform, map_leaves, map_tree
 from .sharding import place_all
 from .version import __version__, __version_info__
@@ -32,7 +35,7 @@ __all__ = [
     "debug_key_reuse", "debug_nans", "default_backend", "default_matmul_precision", "device_count", "device_get",
     "device_put", "devices",
     "disable_x64", "effects_barrier", "enable_checks", "enable_x64", "ensure_compile_time_eval",
-    "explain_cache_misses", "fwd_and_bwd", "host_count", "host_id", "host_ids", "jit", "live_arrays",
+    "explain_cache_misses", "fwd_and_bwd", "host_count", "host_id", "host_ids", "jit", "jvp", "live_arrays",
     "local_device_count", "local_devices", "log_compiles", "named_call", "numpy_dtype_promotion",
     "numpy_rank_promotion", "pmap", "print_environment_info", "process_indices", "ravel_pytree", "softmax_custom_jvp",
     "thread_guard", "threefry_partitionable", "transfer_guard", "transfer_guard_device_to_device",
@@ -91,6 +94,21 @@ def device_put(x: Any, device: Any = None, **options: Any) -> Any:
 def device_get(x: Any) -> Any:
     """Return a pytree with NumPy's arrays, which are not to be written into, for arrays."""
     return trees.map(lambda leaf: np.asarray(leaf) if type(leaf) is Array else leaf, x, is_leaf=is_object)
+
+
+def jvp(fun: Any, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    """Return the results of a function, and their tangents, which are weak where the results are."""
+    results, moved, *aux = forward(fun, primals, tangents, has_aux=has_aux)
+    return results, pytree.map(weak_as, moved, results, is_leaf=is_object), *aux
+
+
+forward = lift_program(here_jvp)
+
+
+def weak_as(tangent: Any, result: Any) -> Any:
+    """Return a tangent, as a weak number if it belongs to one."""
+    is_weak = type(result) is type(tangent) is Array and result.weak_type and result.dtype == tangent.dtype
+    return array_of(weaken(tangent._fx_value)) if is_weak else tangent
 
 
 def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from functools import partial, wraps
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,45 +21,26 @@ from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ...core.errors import DTypeError, ImmutableError
 from ...core.fp_errors import ERROR_STATE, IGNORE
-from ...core.interpreter import CURRENT, Tracer
+from ...core.interpreter import Tracer
 from ...core.surface import SurfaceObject, is_object
 from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
-from .devices import OnDevice, Sharding, as_sharding
+from .devices import OnDevice
 from .dtypes import (
     NARROW,
     SINGLE,
-    SMALL,
     ScalarKind,
-    canonicalize_dtype,
     dtype_of,
     fit,
     fit_integer,
     fit_number,
-    is_promoting,
     narrow,
-    widen,
     with_common_dtype,
 )
 from .indices import is_within
-from .keywords import KEYWORDS, Keywords, place_of_out, refuse_out
 
 VALUES = (np.generic, Tracer)
 SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
-# Functions with questions about dtypes and shapes, whose answers are Python's objects.
-ASKING = frozenset([
-    "broadcast_shapes", "can_cast", "einsum_path", "isdtype", "iscomplexobj", "isrealobj", "isscalar", "ndim",
-    "printoptions", "promote_types", "set_printoptions", "get_printoptions", "shape", "size",
-])  # fmt: skip
-
-
-# Functions whose second argument is one axis or several, which may be given as a list.
-ALONG_AXES = frozenset([
-    "all", "any", "argmax", "argmin", "average", "count_nonzero", "expand_dims", "flip", "max", "mean", "median", "min",
-    "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar", "prod", "ptp", "squeeze", "std", "sum", "var",
-])  # fmt: skip
-
-
 INSTANCES: set[type] = set()  # the classes of arrays and of keys
 AS_ARRAY: dict[type, Callable[[Any], Any]] = {
     ndarray: np.asarray
@@ -93,6 +74,8 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
         return array
 
     def __fxgrad_call__(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        from .lifting import lift  # which is made of arrays
+
         return lift(function)(*args, **kwargs)
 
     # -- what it is ------------------------------------------------------------------------------------------------
@@ -211,10 +194,6 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other  # type: ignore[operator]
 
-    def __round__(self, digits: int | None = None) -> Any:
-        nearest = lift(fnp.round)(self, digits or 0)
-        return nearest if digits is not None else nearest.astype(canonicalize_dtype(int))
-
     __hash__ = None  # type: ignore[assignment]
 
     # -- methods that are not a function's -------------------------------------------------------------------------
@@ -250,7 +229,7 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         """Return the bits of the entries as another dtype."""
-        return lift(fnp.asarray(self._fx_value).view)(dtype)
+        return array_of(fnp.asarray(self._fx_value).view(value_of(dtype)))
 
     def copy(self) -> Array:
         """Return the array."""
@@ -349,95 +328,6 @@ def described(argument: Any) -> Any:
     return value_of(argument)
 
 
-def lift(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of this library as one of arrays, with JAX's dtypes, and silent as JAX about floating-point
-    errors."""
-    promotes, name, keywords = is_promoting(function), getattr(function, "__name__", ""), Keywords(function)
-    first = 1 if name in ("where", "einsum") else 0
-    takes_axes, is_question, limit = name in ALONG_AXES, name in ASKING, place_of_out(function, name)
-    see = described if is_question else value_of
-
-    @wraps(function)
-    def lifted(*args: Any, **kwargs: Any) -> Any:
-        token = SET_STATE(IGNORE)
-        try:
-            count = 0 if kwargs else len(args)
-            # Mostly, and quicker; so are two of one dtype, and `where`.
-            if count == 1 and type(args[0]) is Array:
-                y = function(args[0]._fx_value)
-            elif (
-                count == 2 + first <= limit
-                and type(args[0]) is type(args[-2]) is type(args[-1]) is Array
-                and type(a := args[-2]._fx_value) is type(b := args[-1]._fx_value) is ndarray
-                and a.dtype is b.dtype
-            ):
-                y = function(args[0]._fx_value, a, b) if first else function(a, b)
-            else:
-                values: Any = [a._fx_value if type(a) is Array else see(a) for a in args]
-                if len(args) > limit:
-                    refuse_out(name, args, limit)
-                if kwargs:
-                    kwargs = keywords.translate(values, {name: see(v) for name, v in kwargs.items()})
-                    if type(kwargs.get("axis")) in (list, range):
-                        kwargs["axis"] = tuple(kwargs["axis"])
-                if promotes and len(values) > first:
-                    values = with_common_dtype(values, first)
-                if takes_axes and len(values) > 1 and type(values[1]) in (list, range):
-                    values[1] = tuple(values[1])
-                place = as_sharding(kwargs.get("device")) if kwargs else None
-                if isinstance(place, Sharding):
-                    del kwargs["device"]
-                    return array_of(function(*values, **kwargs)).placed(place)
-                y = function(*values, **kwargs)
-            # As `array_of`, without its call.
-            if (type(y) is ndarray or type(y) is np.float32) and y.dtype is SINGLE:
-                array = NEW(Array)
-                array._fx_value = y
-                return array
-            if is_question:
-                return y
-            return array_of(
-                widen(function, args, y)
-                if promotes and not kwargs and getattr(y, "dtype", None) in SMALL
-                else y
-            )
-        finally:
-            RESET_STATE(token)
-
-    setattr(lifted, KEYWORDS, keywords)
-    kernel = getattr(getattr(function, "primitive", None), "kernel", None)
-    return shorten(lifted, kernel) if isinstance(kernel, np.ufunc) and kernel.nin == 1 else lifted
-
-
-def shorten(lifted: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return a function of one array that calls the ufunc itself for arrays of the most frequent dtype."""
-    current = CURRENT.get
-
-    @wraps(lifted)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if (
-            kwargs
-            or len(args) != 1
-            or type(x := args[0]) is not Array
-            or type(value := x._fx_value) is not ndarray
-            or value.dtype is not SINGLE
-            or current().observer
-        ):
-            return lifted(*args, **kwargs)
-        token = SET_STATE(IGNORE)
-        try:
-            y = ufunc(value)
-        finally:
-            RESET_STATE(token)
-        if type(y) is ndarray and y.dtype is SINGLE:
-            array = NEW(Array)
-            array._fx_value = y
-            return array
-        return array_of(y)
-
-    return function
-
-
 # -- operators and methods -------------------------------------------------------------------------------------------
 def operand_of(other: Any) -> Any:
     """Return the other operand of an operator as a value; NotImplemented for what is no number or array."""
@@ -495,45 +385,27 @@ def make_conversion(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda self: function(self._fx_value)
 
 
-METHODS = [
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "compress", "conj", "conjugate",
-    "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat",
-    "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
-]  # fmt: skip
-
-
 OPERATORS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
 )  # fmt: skip
 
 
-def attach_methods() -> None:
-    """Give arrays Python's operators, and the methods that are functions of `fxgrad.numpy`."""
+def attach_operators() -> None:
+    """Give arrays Python's operators."""
     for name in OPERATORS:
         function = {"pow": fnp.power, "matmul": fnp.matmul}.get(name, getattr(operator, f"__{name}__"))
         setattr(Array, f"__{name}__", make_operator(function))
         setattr(Array, f"__r{name}__", make_operator(function, reflected=True))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(Array, f"__{name}__", make_operator(getattr(fnp, COMPARISONS[name])))
-    for name in ("neg", "pos", "abs", "invert"):
-        setattr(Array, f"__{name}__", lift(getattr(operator, f"__{name}__")))
     for function in (bool, int, float, complex, operator.index):
         setattr(Array, f"__{function.__name__}__", make_conversion(function))
-    for name in METHODS:
-        setattr(Array, name, lift(getattr(fnp, name)))
-    for name, function in {
-        "T": fnp.transpose,
-        "mT": fnp.matrix_transpose,
-        "real": fnp.real,
-        "imag": fnp.imag,
-    }.items():
-        setattr(Array, name, property(lift(function)))
 
 
 COMPARISONS = {
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
 }  # fmt: skip
-attach_methods()
+attach_operators()
 
 
 # -- indices ---------------------------------------------------------------------------------------------------------

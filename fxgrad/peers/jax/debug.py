@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import debug as here
-from .arrays import lift, value_of
+from .arrays import value_of
 from .devices import SingleDeviceSharding
+from .lifting import lift
 from .programs import as_array, on_arrays
 
 __all__ = ["breakpoint", "callback", "inspect_array_sharding", "print"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -281,34 +281,6 @@ def fit_number(value: Any, dtype: Any) -> Any:
     kind of the number goes. NumPy takes it for one of double precision."""
     kinds = (bool, int, float) if is_differentiable(dtype) else (bool, int)
     return np.asarray(value, dtype) if type(value) in kinds else value
-
-
-# Functions that are no ufuncs and whose arrays have one dtype.
-JOINING = frozenset([
-    "allclose", "append", "array_equal", "block", "clip", "column_stack", "concat", "concatenate", "convolve",
-    "correlate", "cross", "dot", "dstack", "einsum", "hstack", "inner", "interp", "isclose", "kron", "matmul",
-    "multi_dot", "outer", "polyval", "select", "solve", "stack", "tensordot", "vdot", "vecdot", "vstack",
-    "where",
-])  # fmt: skip
-
-
-def is_promoting(function: Callable[..., Any]) -> bool:
-    """Whether the arrays that a function is given have one dtype: those of ufuncs, and of `JOINING`."""
-    name = getattr(function, "__name__", "")
-    return name in JOINING or (isinstance(getattr(np, name, None), np.ufunc) and name != "ldexp")
-
-
-SMALL = frozenset([np.dtype(np.float16), np.dtype(np.int8)])
-
-
-def widen(function: Any, args: Any, y: Any) -> Any:
-    """Return the result of a ufunc of small integers or truth values as JAX has it: of the precision of floats, and of
-    integers where NumPy computes truth values with bytes."""
-    values = [getattr(a, "_fx_value", a) for a in args]
-    kinds = {dtype_of(v).kind if hasattr(v, "dtype") or type(v) in SCALARS else "O" for v in values}
-    if not kinds <= ({"b"} if y.dtype.kind == "i" else set("biu")):
-        return y
-    return function(*[v.astype(np.int32) if hasattr(v, "dtype") else v for v in values])
 
 
 def fit_integer(value: int) -> Any:

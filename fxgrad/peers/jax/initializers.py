@@ -10,8 +10,9 @@ from typing import Any
 from ... import numpy as fnp
 from ...core.errors import ShapeError
 from . import random
-from .arrays import Array, lift
+from .arrays import Array
 from .dtypes import canonicalize_dtype
+from .lifting import lift
 
 __all__ = [
     "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",

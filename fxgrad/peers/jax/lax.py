@@ -11,7 +11,7 @@ import numpy as np
 from ... import lax, ops
 from ... import numpy as fnp
 from ...core import pytree
-from ...core.errors import ShapeError, StructureError
+from ...core.errors import DTypeError, ShapeError, StructureError, UnsupportedError
 from ...core.surface import is_object
 from ...lax import (
     GatherDimensionNumbers,
@@ -20,9 +20,10 @@ from ...lax import (
     RoundingMethod,
     ScatterDimensionNumbers,
 )
-from .arrays import convert, lift, value_of
+from .arrays import convert, value_of
 from .custom_rules import number_as_array
-from .dtypes import canonicalize_dtype
+from .dtypes import canonicalize_dtype, result_type
+from .lifting import lift
 from .primitives import SHOWN_BY_LAX
 from .programs import lift_program, map_leaves
 from .sharding import place_all
@@ -30,10 +31,9 @@ from .sharding import place_all
 globals().update(SHOWN_BY_LAX)
 __all__ = [
     *SHOWN_BY_LAX, "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision", "RoundingMethod",
-    "ScatterDimensionNumbers", "approx_max_k", "approx_min_k", "broadcast_like", "composite", "cond",
-    "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "platform_dependent",
-    "random_gamma_grad",
-    "scan", "shape_as_value", "stop_gradient", "with_sharding_constraint",
+    "ScatterDimensionNumbers", "approx_max_k", "approx_min_k", "broadcast_like", "composite", "cond", "conj",
+    "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "mulhi", "platform_dependent",
+    "ragged_dot", "random_gamma_grad", "scan", "shape_as_value", "stop_gradient", "top_k", "with_sharding_constraint",
 ]  # fmt: skip
 
 
@@ -119,6 +119,66 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None, **
     return function(*map_leaves(args))
 
 
+# -- products --------------------------------------------------------------------------------------------------------
+def conj(x: Any) -> Any:
+    """Return the complex conjugate as a complex number."""
+    x = convert(value_of(x), result_type(x, 0j))
+    return x.conj()
+
+
+def mulhi(x: Any, y: Any) -> Any:
+    """Return the upper half of the bits of products of integers.
+
+    Raises:
+        DTypeError: the operands have no integers, or differ in dtype.
+    """
+    dtype = result_type(x, y)
+    if dtype.kind not in "iu":
+        raise DTypeError(f"mulhi: operands of dtype {dtype}", hint="integers of one dtype")
+    return upper_half(*[convert(value_of(v), dtype) for v in (x, y)])
+
+
+@lift
+def upper_half(x: Any, y: Any) -> Any:
+    """Return the upper half, from the products of the halves of the operands: 64 bits have no wider ones."""
+    bits = 4 * x.dtype.itemsize
+    half, mask = x.dtype.type(bits), x.dtype.type((1 << bits) - 1)
+    (x1, x0), (y1, y0) = [(v >> half, v & mask) for v in (x, y)]
+    unsigned = np.dtype(f"u{x.dtype.itemsize}")
+    carry = ((x0 * y0).astype(unsigned) >> unsigned.type(bits)).astype(x.dtype)
+    first = x1 * y0 + carry
+    second = x0 * y1 + (first & mask)
+    return x1 * y1 + (first >> half) + (second >> half)
+
+
+def ragged_dot(
+    lhs: Any, rhs: Any, group_sizes: Any, precision: Any = None, preferred_element_type: Any = None,
+    group_offset: Any = None, out_sharding: Any = None,
+) -> Any:  # fmt: skip
+    """Return the products of groups of the rows of `lhs` (m, k) with the matrices of `rhs` (groups, k, n), where
+    `group_sizes` says how many rows each has. Rows behind the last group give zeros.
+
+    Raises:
+        UnsupportedError: a `group_offset`.
+    """
+    if group_offset is not None:
+        raise UnsupportedError(
+            "ragged_dot: group_offset= is not supported", hint="the groups from the first on"
+        )
+    made = product_of_groups(lhs, rhs, group_sizes)
+    return made if preferred_element_type is None else convert(value_of(made), preferred_element_type)
+
+
+@lift
+def product_of_groups(lhs: Any, rhs: Any, sizes: Any) -> Any:
+    """Return for each row the product with the matrix of its group, of which each is multiplied with all rows."""
+    ends = fnp.cumsum(sizes)
+    row = np.arange(lhs.shape[0])[:, None]
+    is_inside = fnp.logical_and(row >= ends - sizes, row < ends)
+    products = fnp.einsum("mk,gkn->mgn", lhs, rhs)
+    return fnp.einsum("mgn,mg->mn", products, is_inside.astype(products.dtype)).astype(products.dtype)
+
+
 # -- transforms of Fourier -------------------------------------------------------------------------------------------
 class FftType(IntEnum):
     """Which transform `fft` is."""
@@ -146,14 +206,23 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int] | int) -> An
 
 
 # -- the largest entries ---------------------------------------------------------------------------------------------
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+    """Return the `k` largest entries along an axis, and their places, of 32 bits."""
+    values, places = largest(operand, k, axis=axis)
+    return values, places.astype(np.int32)
+
+
+largest = lift(lax.top_k)
+
+
 def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, **options: Any) -> list[Any]:
     """Return the `k` largest entries along an axis and their places, exactly: on a CPU nothing is approximated."""
-    return list(lift(lax.top_k)(operand, k, axis=reduction_dimension))
+    return list(top_k(operand, k, axis=reduction_dimension))
 
 
 def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1, **options: Any) -> list[Any]:
     """Return the `k` smallest entries along an axis and their places, exactly."""
-    values, places = lift(lax.top_k)(-operand, k, axis=reduction_dimension)
+    values, places = top_k(-operand, k, axis=reduction_dimension)
     return [-values, places]
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from ... import numpy as fnp
 from ...scipy import ndimage
-from .arrays import lift, value_of
+from .arrays import value_of
+from .lifting import lift
 
 __all__ = ["map_coordinates"]
 

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from .arrays import Array, array_of, convert, lift, value_of
+from ...core.aval import SCALARS
+from ...core.interpreter import Tracer
+from .arrays import Array, array_of, convert, value_of
 from .dtypes import SCALAR_TYPES, canonicalize_dtype, dtype_of, finfo, iinfo, issubdtype, result_type
 from .keywords import in_order
+from .lifting import lift
 
 globals().update(SCALAR_TYPES)
 ndarray = Array
@@ -30,8 +33,8 @@ def array(
 ) -> Any:
     """Make an array of its own from an array, a number or nested sequences of them."""
     value = value_of(object)
-    if type(value) in (bool, int, float, complex) and dtype is None and not ndmin:
-        return array_of(value)
+    if dtype is None and not ndmin and (type(value) in SCALARS or isinstance(value, Tracer)):
+        return array_of(value)  # weak if it was
     if dtype is not None:
         dtype = canonicalize_dtype(value_of(dtype))
         if hasattr(value, "dtype"):
@@ -130,7 +133,7 @@ def linspace(
 ) -> Any:  # fmt: skip
     """Return numbers of equal distances as JAX rounds them: means of the ends, in the precision of floats."""
     given = [value_of(start), value_of(stop)]
-    wanted = result_type(*given, float) if dtype is None else canonicalize_dtype(value_of(dtype))
+    wanted = result_type(*given, 0.0) if dtype is None else canonicalize_dtype(value_of(dtype))
     kind = result_type(wanted, float)
     low, high = [convert(v, kind)._fx_value for v in given]
     parts = num - 1 if endpoint else num

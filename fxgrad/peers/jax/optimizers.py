@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ... import numpy as fnp
 from ...core import pytree
 from . import trees
-from .arrays import lift
+from .lifting import lift
 
 __all__ = [
     "Optimizer", "OptimizerState", "adagrad", "adam", "adamax", "clip_grads", "constant", "exponential_decay",

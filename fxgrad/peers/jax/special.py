@@ -6,7 +6,8 @@ from typing import Any
 
 from ... import numpy as fnp
 from ...scipy import special
-from .arrays import lift, value_of
+from .arrays import value_of
+from .lifting import lift
 
 __all__ = ["logsumexp"]
 

@@ -1,0 +1,109 @@
+"""What a function means under JAX's door, as far as a few words say it: which dtypes its operands and its result get.
+
+A `Meaning` is read off a function's name, once; `lifting` does what it says at each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import ops
+from .keywords import Keywords, place_of_out
+
+# Functions with questions about dtypes and shapes, whose answers are Python's objects.
+ASKING = frozenset([
+    "broadcast_shapes", "can_cast", "einsum_path", "isdtype", "iscomplexobj", "isrealobj", "isscalar", "ndim",
+    "printoptions", "promote_types", "set_printoptions", "get_printoptions", "shape", "size",
+])  # fmt: skip
+# Functions whose second argument is one axis or several, which may be given as a list.
+ALONG_AXES = frozenset([
+    "all", "any", "argmax", "argmin", "average", "count_nonzero", "expand_dims", "flip", "max", "mean", "median", "min",
+    "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar", "prod", "ptp", "squeeze", "std", "sum", "var",
+])  # fmt: skip
+# Functions that are no ufuncs and whose arrays have one dtype.
+JOINING = frozenset([
+    "allclose", "append", "array_equal", "block", "clip", "column_stack", "concat", "concatenate", "convolve",
+    "correlate", "cross", "dot", "dstack", "einsum", "hstack", "inner", "interp", "isclose", "kron", "matmul",
+    "multi_dot", "outer", "polyval", "select", "solve", "stack", "tensordot", "vdot", "vecdot", "vstack",
+    "where",
+])  # fmt: skip
+# Functions whose arrays have one dtype, and Python's numbers beside them as well if it has their kind: among so many
+# operands, or in lists of them.
+NUMBERED = {
+    "append": 2, "block": 1, "column_stack": 1, "concat": 1, "concatenate": 1, "dstack": 1, "hstack": 1, "kron": 2,
+    "outer": 2, "polyval": 2, "select": 3, "stack": 1, "vstack": 1,
+}  # fmt: skip
+# Functions whose floating-point results have the common dtype of their arrays, where NumPy takes some dtypes to others:
+# halves are computed in single precision and rounded. So do all functions of the packages below.
+ROUNDED = frozenset([
+    "angle", "average", "corrcoef", "cov", "deg2rad", "degrees", "geomspace", "histogram2d", "histogram_bin_edges",
+    "histogramdd", "i0", "interp", "intersect1d", "logspace", "nanstd", "nanvar", "poly", "polyadd", "polydiv",
+    "polyfit", "polyint", "polysub", "rad2deg", "radians", "setdiff1d", "setxor1d", "sinc", "std", "tensordot",
+    "trapezoid", "union1d", "unwrap", "vander", "var",
+])  # fmt: skip
+ROUNDING = (
+    "nn", "numpy.linalg", "lax.linalg", "scipy.linalg", "scipy.special", "peers.jax.linalg", "peers.jax.systems",
+)  # fmt: skip
+# Functions that take integers and truth values as floating-point numbers; they round as well.
+FLOATING = frozenset([
+    "convolve", "correlate", "gradient", "histogram", "median", "nanmedian", "nanpercentile", "nanquantile",
+    "percentile", "polyder", "polymul", "quantile", "relu6",
+])  # fmt: skip
+# Functions of entries whose results are no longer weak in JAX, and others whose results stay weak, as do all functions
+# of the packages below.
+STRONG = frozenset([
+    "angle", "beta", "bitwise_count", "dawsn", "erfcx", "exp1", "expi", "fresnel", "frexp", "gamma", "gammasgn",
+    "gelu", "ldexp", "log10", "log2", "log_ndtr", "loggamma", "nan_to_num", "ndtr", "ndtri", "owens_t", "poch",
+    "sici", "spacing", "spence", "wofz",
+])  # fmt: skip
+WEAK = frozenset([
+    "clip", "copy", "empty_like", "fabs", "full_like", "i0", "imag", "kron", "ones_like", "real", "round", "sinc",
+    "where", "zeros_like",
+])  # fmt: skip
+WEAKENING = ("nn", "scipy.special", "lax")
+
+
+class Meaning(NamedTuple):
+    """How a function takes its arguments and gives its result."""
+
+    name: str
+    promotes: bool  # arrays get their common dtype
+    first: int  # from this operand on
+    limit: int  # the place of `out`
+    takes_axes: bool
+    is_question: bool
+    numbers: int  # of so many operands Python's numbers as well
+    rounds: bool  # floating-point results have the common dtype of the arrays
+    floats: bool  # integers are taken as floating-point numbers
+    keeps_weak: bool
+    keywords: Keywords
+
+
+def meaning_of(function: Callable[..., Any]) -> Meaning:
+    """Return what a function means by its name."""
+    name = getattr(function, "__name__", "")
+    is_ufunc = isinstance(getattr(np, name, None), np.ufunc)
+    is_entrywise = is_ufunc or isinstance(getattr(function, "primitive", None), ops.kinds.Elementwise)
+    path = getattr(function, "__module__", None) or ""
+    return Meaning(
+        name,
+        promotes=name in JOINING or name in NUMBERED or (is_ufunc and name != "ldexp"),
+        numbers=NUMBERED.get(name, 0),
+        first=1 if name in ("where", "einsum", "select") else 0,
+        limit=place_of_out(function, name),
+        takes_axes=name in ALONG_AXES,
+        is_question=name in ASKING,
+        rounds=name in ROUNDED or name in FLOATING or is_in(path, ROUNDING),
+        floats=name in FLOATING,
+        keeps_weak=name in WEAK or ((is_entrywise or is_in(path, WEAKENING)) and name not in STRONG),
+        keywords=Keywords(function),
+    )
+
+
+def is_in(path: str, packages: tuple[str, ...]) -> bool:
+    """Whether a module of this library is in one of some packages."""
+    inside = path.partition(".")[2]
+    return any(inside == package or inside.startswith(f"{package}.") for package in packages)
