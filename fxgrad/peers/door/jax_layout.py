@@ -201,7 +201,6 @@ LACKING = by_path(
         "use jax.shard_map": "experimental.shard_map",
         "results have the attributes x, success, fun, jac and nit": "scipy.optimize",
         "rotations are interpolated by fxgrad.scipy.spatial.transform": "scipy.spatial",
-        "scipy.special.bernoulli gives the numbers, which have no derivatives": "scipy.special.bernoulli",
         "both modes are checked by jax.test_util.check_grads": "test_util",
         "it is of JAX's releases": "version",
     }

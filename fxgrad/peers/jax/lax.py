@@ -27,13 +27,15 @@ from .lifting import lift
 from .primitives import SHOWN_BY_LAX
 from .programs import lift_program, map_leaves
 from .sharding import place_all
+from .special import polygamma
 
 globals().update(SHOWN_BY_LAX)
 __all__ = [
     *SHOWN_BY_LAX, "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision", "RoundingMethod",
     "ScatterDimensionNumbers", "approx_max_k", "approx_min_k", "broadcast_like", "composite", "cond", "conj",
     "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "mulhi", "platform_dependent",
-    "ragged_dot", "random_gamma_grad", "scan", "shape_as_value", "stop_gradient", "top_k", "with_sharding_constraint",
+    "polygamma", "ragged_dot", "random_gamma_grad", "scan", "shape_as_value", "stop_gradient", "top_k",
+    "with_sharding_constraint",
 ]  # fmt: skip
 
 

@@ -45,7 +45,8 @@ ROUNDED = frozenset([
     "trapezoid", "union1d", "unwrap", "vander", "var",
 ])  # fmt: skip
 ROUNDING = (
-    "nn", "numpy.linalg", "lax.linalg", "scipy.linalg", "scipy.special", "peers.jax.linalg", "peers.jax.systems",
+    "nn", "numpy.linalg", "lax.linalg", "scipy.linalg", "scipy.special", "peers.jax.linalg", "peers.jax.special",
+    "peers.jax.systems",
 )  # fmt: skip
 # Functions that take integers and truth values as floating-point numbers; they round as well.
 FLOATING = frozenset([
@@ -63,7 +64,7 @@ WEAK = frozenset([
     "clip", "copy", "empty_like", "fabs", "full_like", "i0", "imag", "kron", "ones_like", "real", "round", "sinc",
     "where", "zeros_like",
 ])  # fmt: skip
-WEAKENING = ("nn", "scipy.special", "lax")
+WEAKENING = ("nn", "scipy.special", "lax", "peers.jax.special")
 
 
 class Meaning(NamedTuple):

@@ -255,4 +255,4 @@ def clone(key: Any) -> Any:
 
 def key_impl(keys: Any) -> str:
     """Return the name of the generator of keys."""
-    return "threefry2x32" if type(keys) is not KeyArray else "fry"
+    return "threefry2x32"
