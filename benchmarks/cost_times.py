@@ -114,6 +114,14 @@ def numbers(law: str, *parameters: Any) -> Callable[[int], Call]:
     return make
 
 
+def twisted(n: int) -> Call:
+    """Return the program that generates n words of torch's generator as NumPy does."""
+    import numpy as np
+
+    bits = np.random.MT19937(0)
+    return lambda: bits.random_raw(n)
+
+
 def words_of_keys(n: int) -> Call:
     """A word for each of n keys."""
     import fxgrad as fx
@@ -147,6 +155,7 @@ TIMES: dict[str, Work] = {
     "DRAW_TIME": Work(repeated(lambda: words_of_keys(512)), (1, 9), (1, 9)),
     "KEY_TIME": Work(words_of_keys, (1, 17), (1, 17)),
     "WORD_TIME": Work(numbers("bits"), *ENTRIES),
+    "TWISTED_TIME": Work(twisted, *ENTRIES),
     "NUMBER_TIME": Work(numbers("normal"), *ENTRIES),
     "REJECTION_TIME": Work(numbers("loggamma", 2.5), *ENTRIES),
 }

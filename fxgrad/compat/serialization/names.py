@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..door.layout import LAYOUT
+from ..door.modules import TORCH
 
 COMPAT = __name__.removesuffix(".serialization.names")
 OLD_MODULES = {"__builtin__": "builtins", "copy_reg": "copyreg"}
@@ -23,8 +23,8 @@ def torch_name(module: str, name: str) -> tuple[str, str]:
     found = next(
         (
             path
-            for path, names in LAYOUT.items()
-            if is_inside(path, f"torch.{space}") and name in names.split()
+            for path in TORCH.layout
+            if is_inside(path, f"torch.{space}") and name in TORCH.names_elsewhere(path)
         ),
         None,
     )
