@@ -25,7 +25,7 @@ from ..core.interpreter import (
 )
 from ..core.primitive import HigherOrder
 from ..core.references import ensure_distinct, is_reference
-from ..core.surface import hand_on, release_all
+from ..core.surface import OBJECTS, hand_on, object_kinds, own, release_all
 from .arguments import admit_arguments, admit_or_float0, is_float0, leaf_path, parameter_path, unshare_results
 from .derived_function import derive
 from .flat_function import FlatFunction
@@ -270,7 +270,7 @@ def vmap(
 
         def map_entries(*values: Any) -> list[Any]:
             before = flat_fun.out_structure
-            given = [v if b else hand_on(v) for v, b in zip(values, is_batched)]
+            given = [v if b else lend(v) for v, b, lend in zip(values, is_batched, lends)]
             for i, ref in refs.items():
                 given[i] = type(ref)(given[i])
             results = flat_fun(*given)
@@ -282,6 +282,9 @@ def vmap(
             return [*results, *[given[i].end() for i in refs]]
 
         is_batched = [a is not None for a in axes]
+        lends = [hand_on] * len(axes)
+        if OBJECTS and None in axes:  # objects are made of values, and guard these themselves
+            lends = [hand_on if kind is None else own for kind in object_kinds(structure)]
 
         def run_chunk(start: int, stop: int) -> list[Any]:
             values = [v if a is None else take_chunk(v, a, start, stop, size) for v, a in zip(leaves, axes)]
