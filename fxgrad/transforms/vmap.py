@@ -284,7 +284,8 @@ def vmap(
         is_batched = [a is not None for a in axes]
         lends = [hand_on] * len(axes)
         if OBJECTS and None in axes:  # objects are made of values, and guard these themselves
-            lends = [hand_on if kind is None else own for kind in object_kinds(structure)]
+            kinds = object_kinds(structure)
+            lends = [hand_on if kind is None or kind._fx_is_box else own for kind in kinds]
 
         def run_chunk(start: int, stop: int) -> list[Any]:
             values = [v if a is None else take_chunk(v, a, start, stop, size) for v, a in zip(leaves, axes)]

@@ -1,4 +1,4 @@
-"""Transforms of the library itself on functions of Tensors: every argument is a Tensor to the function, mapped or not."""
+"""Transforms of the library itself on functions of Tensors: arguments are Tensors to the function, mapped or not."""
 
 import itertools
 
