@@ -42,7 +42,8 @@ NUMBERS = re.compile(r"\b(?:Typed)?(int|float|complex|bool)\b", re.IGNORECASE)
 def given(request, tmp_path_factory) -> dict[str, Any]:
     """What is given here for the functions that this run asks about."""
     path = tmp_path_factory.mktemp("sweep") / "answers.json"
-    items = [item for item in request.session.items if item.originalname == "test_calls_give_what_jax_gives"]
+    test = "test_calls_give_what_jax_gives"
+    items = [item for item in request.session.items if getattr(item, "originalname", None) == test]
     names = [item.callspec.params["name"] for item in items]
     command = [sys.executable, "-m", "fxgrad", "-m", "tests.peers.sweep", "--to", str(path), *names]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)

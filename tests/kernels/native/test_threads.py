@@ -86,6 +86,7 @@ PROGRAMS = {
         random.gamma(random.key(1), 2.5, (3, 501)),
         random.fold_in(random.key(2), 3),
     ],
+    "twister": lambda: [torch.randn(50_001, generator=torch.Generator().manual_seed(3)).numpy()],
     "sorting": lambda: [f(numbers(40, 501), axis=a) for f in (fnp.sort, fnp.argsort) for a in (0, 1)],
     "totals": lambda: [fnp.sum(numbers(64, 12, 2, 12, 2), (2, 4)), fnp.max(numbers(301, 40, 7), 1)],
     "threads": train(lambda a, b: a @ b, (16, 33, 40), (16, 40, 21)),
