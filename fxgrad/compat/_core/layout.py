@@ -138,6 +138,18 @@ def order_of(strides: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(range(len(strides)), key=lambda d: -abs(strides[d])))
 
 
+def memory_order(array) -> tuple[int, ...] | None:
+    """The dimensions of an array by decreasing stride; None if it is row-major. Where an entry is repeated, the
+    dimension stays where it is."""
+    if array.flags.c_contiguous:
+        return None
+    strides = list(array.strides)
+    for d in reversed(range(len(strides) - 1)):
+        strides[d] = strides[d] or strides[d + 1]
+    order = order_of(strides)
+    return None if order == tuple(range(len(order))) else order
+
+
 def copy_in_order(array: np.ndarray, order: Sequence[int] | None) -> np.ndarray:
     """Copy an array so that its entries are contiguous, with the last dimension of `order` fastest."""
     if order is None:

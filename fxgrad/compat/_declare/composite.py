@@ -30,7 +30,7 @@ from ...extend import (
 )
 from .._core.device_level import run_on_device
 from .._core.dtypes import _default_dtype
-from .._core.layout import copy_in_order
+from .._core.layout import copy_in_order, memory_order
 from .._core.memory import copy_array, copy_rows, is_array, is_writable, memory_owner
 from .._core.tape import no_copy
 
@@ -235,7 +235,7 @@ class Composite(General):
             found = run_uncompiled if code is None else code
             if multiple:
                 found = found if self.shares else copy_shared_results(found)
-            elif not self.shares and (code is None or may_reorder(code)):
+            elif not self.shares and (code is None or may_reorder(code, self.order is not None)):
                 found = force_order(found, self.order)
             found = self.forward_cache[key] = prefer(self.direct_for(values, params), found)
         return found
@@ -421,11 +421,24 @@ def try_compile(
     return compile_graph(graph, plain=True, quiet=True)
 
 
-def may_reorder(code: Callable[..., Any]) -> bool:
+def may_reorder(code: Callable[..., Any], entrywise: bool) -> bool:
     """Whether compiled code may give an operand itself, as where nothing is left to be done, or results that are not
-    row-major although the operands are."""
+    row-major although the operands are; of functions of entries also whether they may be although the operands are
+    not."""
     equations = code.equations.values()  # type: ignore[attr-defined]
-    return not equations or any(not isinstance(e.primitive, Elementwise) for e in equations)
+    keeps_order = all(
+        isinstance(e.primitive, Elementwise) and not (entrywise and type(e.primitive.kernel) is not np.ufunc)
+        for e in equations
+    )
+    return not equations or not keeps_order
+
+
+def order_of_operands(values: Sequence[Any]) -> tuple[int, ...] | None:
+    """Return the dimensions of the first operand that has the result's shape, by decreasing stride; None if it is
+    row-major."""
+    arrays = [v for v in values if is_array(v)]
+    shape = np.broadcast_shapes(*[v.shape for v in arrays])
+    return next((memory_order(v) for v in arrays if v.shape == shape), None)
 
 
 def force_order(

@@ -57,6 +57,7 @@ class Declaration:
         constant: the positions of results that never require a gradient.
         keeps_results: its nodes keep results, where its derivative reads them, as torch's do: operands may be modified
             afterwards, and results may not.
+        entrywise: its result lies in memory as the first operand of its shape does, not row after row.
         copies_operands: its nodes keep copies of operands, where its derivative reads them: see `PrivateComposite`.
         tangent: (ys, primals, tangents, params) → tangents, where the function's own would not be stable.
         direct: (values, params) → the direct way for plain operands like these, or None: see `prefer`.
@@ -98,6 +99,7 @@ class Declaration:
     results: Any = None
     constant: tuple[int, ...] = ()
     keeps_results: bool = False
+    entrywise: bool = False
     copies_operands: bool = False
     tangent: Any = None
     cotangent: Any = None

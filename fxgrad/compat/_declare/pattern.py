@@ -12,7 +12,7 @@ import numpy as np
 from ...extend import SCALARS, aval_of, kind_of
 from .._core.error_messages import not_implemented_error
 from .._core.precision import compute_in_single, tangent_rule_in_single, value_dtype
-from .composite import Composite
+from .composite import Composite, order_of_operands
 from .declaration import HALF, Declaration
 from .promotion import promote_values
 
@@ -32,6 +32,8 @@ def make_primitive(declaration: Declaration, pattern: tuple) -> Composite:
     made.shares = made.shares or bool(declaration.view)
     if declaration.keeps_results:
         made.keep_results()
+    if declaration.entrywise:
+        made.order = order_of_operands
     if all(pattern):
         made.find_direct = declaration.direct
     if declaration.cotangent is not None:

@@ -26,7 +26,7 @@ from .._core.layout import (
     copy_in_order,
     inverse_order,
     layout_array,
-    order_of,
+    memory_order,
     preserve_format,
 )
 from .._core.memory import alias_memory, is_array
@@ -407,14 +407,7 @@ def like_order(input: Tensor, memory: Any = None) -> tuple[int, ...] | None:
     None if its entries are contiguous."""
     if memory is not None and memory is not preserve_format:
         return memory.order
-    array = layout_array(input)
-    if array.flags.c_contiguous:
-        return None
-    strides = list(array.strides)
-    for d in reversed(range(len(strides) - 1)):  # where an entry is repeated, the dimension stays where it is
-        strides[d] = strides[d] or strides[d + 1]
-    order = order_of(strides)
-    return None if order == tuple(range(len(order))) else order
+    return memory_order(layout_array(input))
 
 
 def make_in_order(make: Callable[..., np.ndarray]) -> Callable[..., Any]:

@@ -26,8 +26,8 @@ from .declarers import (
     zero_partial,
 )
 
-ARITHMETIC: dict[str, Any] = {"promote": "arithmetic", "inplace": True}
-FLOAT: dict[str, Any] = {"promote": "float", "inplace": True}
+ARITHMETIC: dict[str, Any] = {"promote": "arithmetic", "inplace": True, "entrywise": True}
+FLOAT: dict[str, Any] = {"promote": "float", "inplace": True, "entrywise": True}
 
 
 def check_factor(name: str, factor, result) -> None:
@@ -84,13 +84,19 @@ def subtract_scaled(input, other, alpha) -> Any:
     return ops.subtract(input, scale_by_alpha(other, alpha, input))
 
 
-@operation("input other", primitive=ops.subtract, numbers=True, mixed=True, inplace=True)
+@operation("input other", primitive=ops.subtract, numbers=True, mixed=True, inplace=True, entrywise=True)
 def sub(input, other, *, alpha=1) -> Any:
     """The difference input − alpha · other."""
     return subtract_scaled(input, other, alpha)
 
 
-@operation("input other", spaces="function", out=False, overload=lambda numbers, _: "other" in numbers)
+@operation(
+    "input other",
+    spaces="function",
+    out=False,
+    overload=lambda numbers, _: "other" in numbers,
+    entrywise=True,
+)
 def rsub(input, other, *, alpha=1) -> Any:
     """The difference other − alpha · input."""
     return subtract_scaled(other, input, alpha)
@@ -260,6 +266,7 @@ divide_primitive = save_operands_only(ops.divide)
     numbers=True,
     exact_numbers=True,
     inplace=True,
+    entrywise=True,
     overload=lambda _, params: 2 if params.get("rounding_mode") else 0,
 )
 def div(input, other, *, rounding_mode: str | None = None) -> Any:
@@ -384,7 +391,14 @@ def power_overload(numbers: set[str], params: dict[str, Any]) -> int:
     return 2 if "input" in numbers else int("exponent" not in numbers)
 
 
-@operation("input exponent", primitive=pow_primitive, numbers=True, inplace=True, overload=power_overload)
+@operation(
+    "input exponent",
+    primitive=pow_primitive,
+    numbers=True,
+    inplace=True,
+    overload=power_overload,
+    entrywise=True,
+)
 def pow(input, exponent) -> Any:
     """The power of `input` with an exponent.
 
@@ -405,7 +419,9 @@ def pow(input, exponent) -> Any:
     return pow_primitive(x, exponent if type(exponent) in (int, float) and x.dtype.kind == "f" else p)
 
 
-@operation("input exponent", numbers=True, inplace=True, node="PowBackward0", overload=power_overload)
+@operation(
+    "input exponent", numbers=True, inplace=True, node="PowBackward0", overload=power_overload, entrywise=True
+)
 def float_power(input, exponent) -> Any:
     """The power of `input` with an exponent, in double precision."""
     widest = np.complex128 if "c" in (kind(input), kind(exponent)) else np.float64
@@ -451,7 +467,7 @@ copysign = binary(
 )
 
 
-@operation("input values", inplace=True)
+@operation("input values", inplace=True, entrywise=True)
 def heaviside(input, values) -> Any:
     """The step function of each entry: 0 of negative numbers, 1 of positive ones, `values` of 0."""
     words = "heaviside is not yet implemented for tensors with different dtypes."
@@ -460,7 +476,9 @@ def heaviside(input, values) -> Any:
     return ops.where(ops.equal(input, 0), b, ops.where(ops.isnan(input), input, a))
 
 
-CHOICE_OPTIONS: dict[str, Any] = {"promote": "choice", "inplace": True, "by_value": False}
+CHOICE_OPTIONS: dict[str, Any] = {
+    "promote": "choice", "inplace": True, "by_value": False, "entrywise": True,
+}  # fmt: skip
 
 
 def clamp_values(x, low, high) -> Any:
@@ -574,7 +592,9 @@ xlog1py = declare_product_with_log(
 add_aliases("special", xlogy=xlogy)
 
 
-@operation("input other", name="special_zeta", spaces="special", promote="float", numbers=True)
+@operation(
+    "input other", name="special_zeta", spaces="special", promote="float", numbers=True, entrywise=True
+)
 def zeta(input, other) -> Any:
     """Hurwitz' zeta function Σ (other + k)⁻ⁱⁿᵖᵘᵗ."""
     return ops.zeta(input, other, power=0)

@@ -15,7 +15,7 @@ def fresh_copy(value) -> Any:
     return value.copy() if hasattr(value, "copy") and not isinstance(value, Tracer) else ops.positive(value)
 
 
-@operation("input", name="to_copy", node="ToCopyBackward0", spaces="", out=False)
+@operation("input", name="to_copy", node="ToCopyBackward0", spaces="", out=False, entrywise=True)
 def to_copy(input, dtype) -> Any:
     """A copy in another dtype."""
     target = as_numpy_dtype(dtype)

@@ -46,7 +46,7 @@ ge = declare_order(
 add_aliases(not_equal=ne, less=lt, less_equal=le, greater=gt, greater_equal=ge)
 
 
-@operation("input other", out=False)
+@operation("input other", out=False, entrywise=True)
 def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Whether |input - other| ≤ atol + rtol · |other|, or both are the same infinity."""
     check_same_dtype(input, other, "{} did not match {}")
@@ -136,7 +136,7 @@ bitwise_right_shift = declare_bits(
 
 
 # -- choices ------------------------------------------
-@operation("condition input other", name="where", spaces="", by_value=False)
+@operation("condition input other", name="where", spaces="", by_value=False, entrywise=True)
 def where_values(condition, input, other) -> Any:
     """Select `input` where the condition holds, and `other` elsewhere."""
     if kind(condition) != "b":

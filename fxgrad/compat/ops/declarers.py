@@ -52,7 +52,7 @@ def declare_operation(
     compute.__doc__ = doc
     if isinstance(getattr(function, "primitive", None), Elementwise) and not function.primitive.static:
         options = {"primitive": function} | options
-    return operation(operands, **options)(compute)
+    return operation(operands, **{"entrywise": True} | options)(compute)
 
 
 def over_dims(numbers: set[str], params: dict[str, Any]) -> bool:

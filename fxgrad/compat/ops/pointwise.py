@@ -151,7 +151,7 @@ logit_primitive = declare_primitive(
 )
 
 
-@operation("input", inplace=True, promote="float", kinds="f")
+@operation("input", inplace=True, promote="float", kinds="f", entrywise=True)
 def logit(input, eps=None) -> Any:
     """The log odds log(x/(1 - x)); x is first clipped to [eps, 1 - eps]."""
     if eps is None:
@@ -161,7 +161,7 @@ def logit(input, eps=None) -> Any:
     return logit_primitive(ops.where(ops.less(input, eps), eps, near))
 
 
-@operation("input", inplace=True, promote="float")
+@operation("input", inplace=True, promote="float", entrywise=True)
 def mvlgamma(input, p: int) -> Any:
     """The logarithm of the multivariate gamma function of dimension p."""
     if p < 1:
@@ -172,7 +172,7 @@ def mvlgamma(input, p: int) -> Any:
     return total
 
 
-@operation("input", spaces="method", inplace=True, promote="float")
+@operation("input", spaces="method", inplace=True, promote="float", entrywise=True)
 def polygamma(input, n: int) -> Any:
     """The derivative of order n of digamma."""
     if n < 0:
@@ -236,7 +236,7 @@ trunc = unary(
 add_aliases(fix=trunc)
 
 
-@operation("input", inplace=True, overload=lambda _, params: params.get("decimals", 0) != 0)
+@operation("input", inplace=True, overload=lambda _, params: params.get("decimals", 0) != 0, entrywise=True)
 def round(input, *, decimals: int = 0) -> Any:
     """The nearest number of so many decimals, of two the even one."""
     if decimals:
@@ -248,7 +248,7 @@ def round(input, *, decimals: int = 0) -> Any:
 add_aliases("special", round=round)
 
 
-@operation("input", inplace=True, kinds="f")
+@operation("input", inplace=True, kinds="f", entrywise=True)
 def frac(input) -> Any:
     """The fractional part, which `trunc` takes away."""
     return ops.subtract(input, ops.trunc(input))
@@ -315,7 +315,7 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@operation("input", inplace=True, own_precision=True)
+@operation("input", inplace=True, own_precision=True, entrywise=True)
 def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Any:
     """The entries, with NaN and infinities replaced by numbers: 0 and the greatest that there are, unless given."""
     return fnp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
