@@ -590,25 +590,3 @@ xlog1py = declare_product_with_log(
     spaces="special",
 )
 add_aliases("special", xlogy=xlogy)
-
-
-@operation(
-    "input other", name="special_zeta", spaces="special", promote="float", numbers=True, entrywise=True
-)
-def zeta(input, other) -> Any:
-    """Hurwitz' zeta function Σ (other + k)⁻ⁱⁿᵖᵘᵗ."""
-    return ops.zeta(input, other, power=0)
-
-
-def regularized_gamma(upper: bool) -> Any:
-    """Make a regularised incomplete gamma function, the upper or the lower one."""
-    return lambda a, x: ops.incomplete_gamma(a, x, upper=upper)
-
-
-igamma = binary(
-    "igamma", regularized_gamma(False), "The regularised lower incomplete gamma function.", promote="float"
-)
-igammac = binary(
-    "igammac", regularized_gamma(True), "The regularised upper incomplete gamma function.", promote="float"
-)
-add_aliases("special", gammainc=igamma, gammaincc=igammac)

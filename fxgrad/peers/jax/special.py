@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from scipy.special import bernoulli as bernoulli_numbers
-
 from ... import numpy as fnp
 from ...scipy import special
 from .arrays import array_of, value_of
@@ -16,6 +14,8 @@ __all__ = ["bernoulli", "logsumexp", "polygamma"]
 
 def bernoulli(n: int) -> Any:
     """Return the Bernoulli numbers B₀ … Bₙ."""
+    from scipy.special import bernoulli as bernoulli_numbers  # which is loaded for nothing else here
+
     return array_of(bernoulli_numbers(n)[: n + 1])
 
 
