@@ -146,9 +146,8 @@ def normal(
 
     effort = 6 * costs.FUNCTION_TIME * count  # a logarithm, a cosine and a sine for each two
     native_function("threads.share_calls")(make_blocks, len(blocks), effort)
-    if (
-        whole < count
-    ):  # the last sixteen are made anew, after what has been drawn for the rest: nothing for halves
+    # The last sixteen are made anew, after what has been drawn for the rest: nothing for halves.
+    if whole < count:
         left = (count - whole) * (numpy.itemsize != 2)
         made[-SHORT:] = make(units(left + SHORT)[-SHORT:])
     return made.reshape(shape)

@@ -20,9 +20,8 @@ from .tables import address
 
 N, M = 624, 397  # as the paper calls them: words of a block, and how far ahead the third one lies
 UPPER = -1 << 31  # the sign bit
-TWIST, FIRST_MASK, SECOND_MASK = (
-    c - (1 << 32) for c in (0x9908B0DF, 0x9D2C5680, 0xEFC60000)
-)  # as signed numbers
+# As signed numbers.
+TWIST, FIRST_MASK, SECOND_MASK = (c - (1 << 32) for c in (0x9908B0DF, 0x9D2C5680, 0xEFC60000))
 
 
 def twist(word: Value, next: Value, ahead: Value) -> Value:
