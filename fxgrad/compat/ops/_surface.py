@@ -15,6 +15,7 @@ from . import (
     exponential,
     foreach,
     former_names,
+    gamma,
     gathering,
     indexing,
     joining,

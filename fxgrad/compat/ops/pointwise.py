@@ -84,14 +84,6 @@ SPECIAL: dict[str, Any] = {"spaces": "special", "inplace": False}
 erf = unary("erf", ops.erf, "The error function of each entry: 2/√π·∫ exp(−t²) from 0 to x.")
 erfc = unary("erfc", ops.erfc, "The complement 1 − erf(x) of the error function, accurate where it is small.")
 erfinv = unary("erfinv", save_operands_only(ops.erf_inv), "The inverse of the error function, of each entry.")
-lgamma = unary(
-    "lgamma", ops.log_gamma, "The logarithm of the gamma function's modulus, of each entry: `log |Γ(x)|`."
-)
-digamma = unary(
-    "digamma",
-    lambda x: ops.polygamma(x, n=0),
-    "The digamma function of each entry: the derivative of log Γ(x).",
-)
 i0 = unary("i0", bessel_function(0, False), "The modified Bessel function I₀ of each entry.")
 i0e = unary(
     "special_i0e",
@@ -161,37 +153,8 @@ def logit(input, eps=None) -> Any:
     return logit_primitive(ops.where(ops.less(input, eps), eps, near))
 
 
-@operation("input", inplace=True, promote="float", entrywise=True)
-def mvlgamma(input, p: int) -> Any:
-    """The logarithm of the multivariate gamma function of dimension p."""
-    if p < 1:
-        raise TensorError("p has to be greater than or equal to 1", hint="p=1, or more")
-    total: Any = p * (p - 1) / 4 * math.log(math.pi)
-    for j in range(p):
-        total = total + ops.log_gamma(input - 0.5 * j)
-    return total
-
-
-@operation("input", spaces="method", inplace=True, promote="float", entrywise=True)
-def polygamma(input, n: int) -> Any:
-    """The derivative of order n of digamma."""
-    if n < 0:
-        raise TensorError("polygamma(n, x) does not support negative n.", hint=f"n={-n}")
-    return ops.polygamma(input, n=n)
-
-
-@expose("function special", "polygamma")
-def polygamma_function(n: int, input: Tensor, *, out=None) -> Tensor:
-    """The derivative of order n of digamma."""
-    return polygamma(input, n, out=out)
-
-
-add_aliases(
-    "special", erf=erf, erfc=erfc, erfinv=erfinv, exp2=exp2, expit=sigmoid, expm1=expm1, gammaln=lgamma
-)
-add_aliases(
-    "special", digamma=digamma, psi=digamma, i0=i0, log1p=log1p, logit=logit, multigammaln=mvlgamma, sinc=sinc
-)
+add_aliases("special", erf=erf, erfc=erfc, erfinv=erfinv, exp2=exp2, expit=sigmoid, expm1=expm1)
+add_aliases("special", i0=i0, log1p=log1p, logit=logit, sinc=sinc)
 
 # -- signs, steps and parts ------------------------------------------
 STEP: dict[str, Any] = {"promote": None}

@@ -1,6 +1,6 @@
-"""torch.special: the zeta function, incomplete gamma functions, Bessel and Airy functions, and orthogonal polynomials.
+"""torch.special: Bessel and Airy functions, and orthogonal polynomials.
 
-torch has no derivatives of most of these; here they have derivatives of every order.
+torch has no derivatives of these; here they have derivatives of every order.
 """
 
 from __future__ import annotations
@@ -13,31 +13,9 @@ from ... import numpy as fnp
 from ...extend import Elementwise, bessel_kernels, ops, orthogonal_polynomials, real_kernel
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
-from .declarers import add_aliases, binary, unary
+from .declarers import unary
 
 REAL: dict[str, Any] = {"spaces": "special", "inplace": False, "kinds": "biuf"}
-
-
-@operation(
-    "input other", name="special_zeta", spaces="special", promote="float", numbers=True, entrywise=True
-)
-def zeta(input, other) -> Any:
-    """Hurwitz' zeta function Σ (other + k)⁻ⁱⁿᵖᵘᵗ."""
-    return ops.zeta(input, other, power=0)
-
-
-def regularized_gamma(upper: bool) -> Any:
-    """Make a regularised incomplete gamma function, the upper or the lower one."""
-    return lambda a, x: ops.incomplete_gamma(a, x, upper=upper)
-
-
-igamma = binary(
-    "igamma", regularized_gamma(False), "The regularised lower incomplete gamma function.", promote="float"
-)
-igammac = binary(
-    "igammac", regularized_gamma(True), "The regularised upper incomplete gamma function.", promote="float"
-)
-add_aliases("special", gammainc=igamma, gammaincc=igammac)
 
 
 # -- Bessel functions ------------------------------------------

@@ -27,7 +27,7 @@ from .lifting import lift
 from .primitives import SHOWN_BY_LAX
 from .programs import lift_program, map_leaves
 from .sharding import place_all
-from .special import polygamma
+from .special import polygamma as derivative_of_digamma
 
 globals().update(SHOWN_BY_LAX)
 __all__ = [
@@ -65,6 +65,11 @@ def custom_root(
 find_root = lift_program(lax.custom_root)
 choose = lift_program(lax.cond)
 go_through = lift_program(lax.scan)
+
+
+def polygamma(m: Any, x: Any) -> Any:
+    """Return the derivative of order m of the digamma function at x."""
+    return derivative_of_digamma(m, x)
 
 
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
