@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, WHERE_ENTRIES
+from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, SHARED_ENTRIES, WHERE_ENTRIES
 from .registry import native_function
 
-BOOL = np.dtype(bool)
+BOOL, ALL = np.dtype(bool), slice(None)
+UNSIGNED = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 WORDS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}  # integers by their number of bytes
 
 
@@ -132,7 +133,8 @@ def find_places(shape: Sequence[int], index: Sequence[Any]) -> Places | None:
         return None
     if not all(type(e) is slice and e == slice(None) for e in (*index[: axes[0]], *index[axes[-1] + 1 :])):
         return None
-    sizes, joint = tuple(shape[axes[0] : axes[-1] + 1]), np.broadcast_shapes(*(a.shape for a in arrays))
+    sizes = tuple(shape[axes[0] : axes[-1] + 1])
+    joint = arrays[0].shape if len(arrays) == 1 else np.broadcast_shapes(*(a.shape for a in arrays))
     if 0 in joint:
         return None
     blocks, width = prod(shape[: axes[0]]), prod(shape[axes[-1] + 1 :])
@@ -144,15 +146,20 @@ def find_places(shape: Sequence[int], index: Sequence[Any]) -> Places | None:
     rows = numbers[0]
     for n, a in zip(sizes[1:], numbers[1:]):
         rows = rows * n + a
-    return Places(blocks, prod(sizes), width, np.broadcast_to(rows, joint).reshape(-1))
+    if rows.shape != joint:
+        rows = np.broadcast_to(rows, joint)
+    return Places(blocks, prod(sizes), width, rows.reshape(-1))
 
 
 def wrap_places(places: np.ndarray, size: int) -> np.ndarray:
     """Return numbers of entries along an axis counted from its beginning, in int64; axes that repeat them still do."""
-    some = places[tuple([slice(0, 1) if step == 0 else slice(None) for step in places.strides])]
-    if some.size and (some.min() < 0 or some.max() >= size):
+    some = places
+    if 0 in places.strides:
+        some = places[tuple([slice(0, 1) if step == 0 else slice(None) for step in places.strides])]
+    if some.size and some.view(UNSIGNED[some.itemsize]).max() >= size:  # as which negative numbers are large
         some = np.arange(size)[some]  # which refuses places outside
-    return np.broadcast_to(some.astype(np.int64, copy=False), places.shape)
+    some = some.astype(np.int64, copy=False)
+    return some if some.shape == places.shape else np.broadcast_to(some, places.shape)
 
 
 def is_whole_axis(numbers: Sequence[np.ndarray], n: int) -> bool:
@@ -195,13 +202,20 @@ def flat_numbers(places: Places) -> np.ndarray:
 
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
-    """Return x[index], of which machine code copies the rows of large arrays."""
-    if x.size >= INDEXED_ENTRIES or any([type(e) is np.ndarray and e.size >= INDEXED_ENTRIES for e in index]):
+    """Return x[index]. NumPy's `take` copies whole rows of one array of numbers; machine code does so for several of
+    them, and together with other threads for large results."""
+    axes = [axis for axis, e in enumerate(index) if type(e) is np.ndarray]
+    if len(axes) == 1 and x.size and x.flags.c_contiguous:
+        (axis,) = axes
+        numbers = index[axis]
+        is_small = x.size // x.shape[axis] * numbers.size < SHARED_ENTRIES
+        if is_small and numbers.dtype.kind == "i" and all([e == ALL for e in index if e is not numbers]):
+            return x.take(numbers, axis)
+    if x.size >= INDEXED_ENTRIES or any([index[axis].size >= INDEXED_ENTRIES for axis in axes]):
         places = find_places(x.shape, index)
         if places is not None and places.size >= INDEXED_ENTRIES:
             found = native_function("scatter.take_rows")(x, places)
             if found is not None:
-                axes = [axis for axis, e in enumerate(index) if type(e) is not slice]
                 joint = np.broadcast_shapes(*(index[axis].shape for axis in axes))
                 return found.reshape(*x.shape[: axes[0]], *joint, *x.shape[axes[-1] + 1 :])
     return x[index]
