@@ -108,6 +108,44 @@ def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.n
             np.bitwise_xor(here, no, out=here)
 
 
+def find_nonzero(array: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the positions of the entries that are not 0, one array for each axis: NumPy's `nonzero`, which is fast for
+    masks of one axis only."""
+    if array.size < WHERE_ENTRIES or (array.ndim == 1 and array.dtype is BOOL):
+        return array.nonzero()
+    mask = array if array.dtype is BOOL else array != 0
+    (places,) = mask.reshape(-1).nonzero()
+    found = []
+    for n in array.shape[:0:-1]:
+        rest = places // n
+        found.append(places - rest * n)
+        places = rest
+    return places, *found[::-1]
+
+
+def select_rows(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return x[mask], which branches at every entry, by positions where the processor cannot guess the mask."""
+    if not is_irregular(mask) or not x.flags.c_contiguous:
+        return x[mask]
+    return x.reshape(mask.size, *x.shape[mask.ndim :]).take(mask.reshape(-1).nonzero()[0], 0)
+
+
+def replace_rows(x: np.ndarray, mask: np.ndarray, entries: Any) -> None:
+    """Do x[mask] = entries, as `select_rows` reads."""
+    if not is_irregular(mask) or not x.flags.c_contiguous:
+        x[mask] = entries
+    else:
+        x.reshape(mask.size, *x.shape[mask.ndim :])[mask.reshape(-1).nonzero()[0]] = entries
+
+
+def is_irregular(mask: np.ndarray) -> bool:
+    """Whether a large mask changes too often to be guessed."""
+    if mask.size < WHERE_ENTRIES:
+        return False
+    flat = mask.reshape(-1)
+    return np.count_nonzero(flat[1:] != flat[:-1]) > mask.size >> 4
+
+
 class Places(NamedTuple):
     """The rows that an index of arrays and full slices selects: their numbers within each block of rows."""
 

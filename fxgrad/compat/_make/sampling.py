@@ -68,11 +68,6 @@ def ensure_floating(numpy, name: str) -> None:
         )
 
 
-def check_condition(holds: bool, message: str, hint: str | None = None) -> None:
-    if not holds:
-        raise TensorError(message, hint=hint)
-
-
 def integer_sampler(low: int, high: int) -> Callable[..., np.ndarray]:
     """Return the sampler of whole numbers from `low` up to but not including `high`."""
     if low >= high:
@@ -122,9 +117,11 @@ def to_floating_range(low: int, high: int, numpy) -> tuple[int, int]:
 # -- functions that make Tensors ------------------------------------------
 def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, options: Any) -> Tensor:
     """Make a Tensor of sample(generator, shape, dtype)."""
-    generator = options.pop("generator", None)
-    if "size" in options:
-        size = (*size, options.pop("size"))
+    generator = None
+    if options:
+        generator = options.pop("generator", None)
+        if "size" in options:
+            size = (*size, options.pop("size"))
     shape = parse_size(size, name)
     if not options and DEFAULT_DEVICE.get() is CPU:
         value = draw_plainly(sample, shape, default, generator)
@@ -204,6 +201,8 @@ def randperm(n: int, **options: Unpack[SampleOptions]) -> Tensor:
     shape = parse_size((n,), "randperm")
 
     def sample(rng: Generator, shape, numpy) -> np.ndarray:
+        if len(shape) == 1:
+            return variates.permutation(rng, n).astype(numpy, copy=False)
         rows = [variates.permutation(rng, n) for _ in range(math.prod(shape[:-1]))]
         return np.reshape(rows, shape).astype(numpy)
 
@@ -254,7 +253,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator=None, out=None
     """A Tensor of ones, each with the probability of its entry (or `p`), and zeros elsewhere."""
     aval = aval_of(refresh(input)._fx_value)
     if p is not None:
-        check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        if not 0 <= p <= 1:
+            raise TensorError(
+                f"bernoulli_ expects p to be in [0, 1], but got p={p}", hint="p is a probability"
+            )
         options = {"generator": generator, "memory_format": contiguous_format}
         return create_samples_like(
             lambda rng, s, d: variates.bernoulli(rng, s, d, p), "bernoulli", input, options
@@ -341,9 +343,8 @@ def moment_number(given) -> Any:
 
 def check_std(std, message: str) -> None:
     """Raise for negative standard deviations."""
-    check_condition(
-        std is None or (std >= 0).all(), message, "std.abs(), or torch.exp(x) of what may be any number"
-    )
+    if std is not None and not (std >= 0).all():
+        raise TensorError(message, hint="std.abs(), or torch.exp(x) of what may be any number")
 
 
 def draw_keys(shape, generator) -> Any:

@@ -219,7 +219,7 @@ def select_plainly(input, mask) -> Tensor | None:
     value, known = constant_array(input), constant_array(mask)
     if value is None or known is None or known.dtype != bool or known.shape != value.shape:
         return None
-    return make_result(value.reshape(-1).take(known.reshape(-1).nonzero()[0]), None, None, None)
+    return make_result(ops.select_rows(value, known), None, None, None)
 
 
 @operation("input places", arguments=masked_select_arguments, first=select_plainly)

@@ -133,7 +133,7 @@ def scatter_masked(values: Sequence[Any], params: dict) -> Direct:
         if count > source.size:
             return None
         y = x.copy()
-        y[mask] = source.reshape(-1)[:count]
+        ops.replace_rows(y, mask, source.reshape(-1)[:count])
         return [y]
 
     return scatter

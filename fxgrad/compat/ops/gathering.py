@@ -224,8 +224,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out=None) -> Any:
     value = concretize(refresh(input)._fx_value, "nonzero()")
     tape = current_tape()
     if as_tuple:
-        return tuple([make_tensor(tape, a.copy()) for a in np.nonzero(np.atleast_1d(value))])
-    found = np.argwhere(value)
+        return tuple([make_tensor(tape, a.copy()) for a in ops.find_nonzero(np.atleast_1d(value))])
+    found = np.argwhere(value) if value.ndim == 0 else np.stack(ops.find_nonzero(value), 1)
     found = found if found.flags.c_contiguous else copy_rows(found)
     if out is not None:
         return out.resize_(found.shape).copy_(make_tensor(tape, found))

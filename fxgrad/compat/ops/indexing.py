@@ -216,7 +216,7 @@ def index_arrays(entry, shape: tuple[int, ...], dim: int) -> list[Any]:
             )
     if isinstance(entry, Tensor) and is_unknown(entry):
         return [entry] * len(aval.shape)
-    return list(np.nonzero(concretize(value, "indexing")))
+    return list(ops.find_nonzero(concretize(value, "indexing")))
 
 
 # -- index Tensors ------------------------------------------

@@ -116,13 +116,15 @@ def take_places(operation, value: np.ndarray, edge, key) -> Any:
         return None
     is_mask = places[0].dtype.char == "?"
     try:
-        single = len(places) == 1 and not is_mask
-        rows = value.take(places[0], 0) if single else np.ascontiguousarray(value[places])
+        if is_mask:
+            rows = ops.select_rows(value, places[0])
+        else:
+            rows = value.take(places[0], 0) if len(places) == 1 else np.ascontiguousarray(value[places])
     except IndexError:
         return None
     if edge is None:
         return make_result(rows, operation, None, None, 3)
-    places = places[0].nonzero() if is_mask else places
+    places = ops.find_nonzero(places[0]) if is_mask else places
     index = (*(ops.ARRAY,) * len(places), *(WHOLE,) * (value.ndim - len(places)))
     pullback = GATHER, ([Aval(value.shape, value.dtype), *places], {"index": index}), PULL_GATHER
     return make_result(rows, operation, pullback, (edge, *(None,) * len(places)), 3)
@@ -150,13 +152,14 @@ def write_places(memory: np.ndarray, key, value) -> bool:
     places = find_places(key, memory.shape)
     if places is None or not memory.flags.c_contiguous:
         return False
+    first = places[0]
+    is_mask = first.dtype.char == "?"
     if type(value) in SCALARS:
         entries = round_number(value, memory.dtype)
     else:
-        first, entries = places[0], constant_array(value)
+        entries = constant_array(value)
         if entries is None or entries.dtype is not memory.dtype or np.may_share_memory(entries, memory):
             return False
-        is_mask = first.dtype.char == "?"
         shape = (int(np.count_nonzero(first)),) if is_mask else first.shape
         if entries.shape and entries.shape != (
             *shape,
@@ -164,7 +167,10 @@ def write_places(memory: np.ndarray, key, value) -> bool:
         ):
             return False
     try:
-        memory[places] = entries
+        if is_mask:
+            ops.replace_rows(memory, first, entries)
+        else:
+            memory[places] = entries
     except IndexError:
         return False
     VERSIONS.record_change(memory, "index_put_", source_info.user_frame())
