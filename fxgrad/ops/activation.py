@@ -56,11 +56,13 @@ def blockwise_kernel(name: str, formula: Any) -> Any:
     def make_kernel(xp: Any) -> Any:
         def kernel(x: Any) -> Any:
             x = as_floating(xp, x)
-            if xp is not np or x.size <= FAR_CACHE_ENTRIES or x.dtype.kind not in "fc":
+            if xp is not np or x.size <= ROW_ENTRIES or x.dtype.kind not in "fc":
                 return formula(xp, x)
             result = native_function("entrywise.compute_entrywise")(name, x)
             if result is not None:
                 return result
+            if x.size <= FAR_CACHE_ENTRIES:
+                return formula(xp, x)
             result = np.empty(x.shape, x.dtype)
             flat, out = x.reshape(-1), result.reshape(-1)
             for start in range(0, x.size, FAR_CACHE_ENTRIES):
