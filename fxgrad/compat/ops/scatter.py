@@ -191,6 +191,23 @@ def reduce_entries(x, u, arrays, template, reduce: str, include_self: bool) -> A
     return convert_value(ops.floor_divide(y, count), dtype)
 
 
+class SharedPullback:
+    """The pullback of extrema that machine code shares among entries; where it cannot, the general one computes."""
+
+    __slots__ = ("general", "needed", "places", "share")
+
+    def __init__(
+        self, share: Callable[..., Any], general: Callable[..., Any], places: list[int], needed: Any
+    ):
+        self.share, self.general, self.places, self.needed = share, general, places, needed
+
+    def __call__(self, ct, residuals) -> Sequence[Any]:
+        cts = self.share(ct, *[residuals[k] for k in self.places])
+        if cts is None:
+            return self.general(ct, residuals)
+        return [cts[0] if self.needed[0] else None, None, cts[1] if self.needed[2] else None]
+
+
 class Reduction(Composite):
     """Entries reduced at places: extrema pull back by machine code, where arrays match."""
 
@@ -199,21 +216,15 @@ class Reduction(Composite):
         rule = super().pullback_for(y, values, needed, params)
         general, kept = rule.pull_plain, [*(rule.saved_from or ())]
         plain = params["reduce"] in ("amax", "amin") and all([type(v) is np.ndarray for v in values])
-        if not plain or not params["include_self"] or {*kept} != {0, 1, 2, 3} or hasattr(general, "general"):
-            return rule
-        share = native_function("matched.sharer")(*values, params["dim"])
-        if share is None:
-            return rule
-        numbers = [kept.index(k) for k in range(4)]
-
-        def pull(ct, residuals) -> Sequence[Any]:
-            cts = share(ct, *[residuals[k] for k in numbers])
-            if cts is None:
-                return general(ct, residuals)
-            return [cts[0] if needed[0] else None, None, cts[1] if needed[2] else None]
-
-        pull.general = general  # type: ignore[attr-defined]
-        rule.pull_plain = pull
+        if (
+            plain
+            and params["include_self"]
+            and {*kept} == {0, 1, 2, 3}
+            and type(general) is not SharedPullback
+        ):
+            share = native_function("matched.sharer")(*values, params["dim"])
+            if share is not None:
+                rule.pull_plain = SharedPullback(share, general, [kept.index(k) for k in range(4)], needed)
         return rule
 
 
