@@ -61,7 +61,7 @@ LEFT_OUT = {file for file in (TESTS / "parity").rglob("*.py") if oracles(file) &
 LEFT_OUT |= {TESTS / "cupy_stand_in" / name for name in ("cupy", "cupyx")}  # packages of that name
 LEFT_OUT |= {TESTS / "packages"}  # unless it is asked for: they need fifty packages
 
-# The lane `quick` has the first parameters of every test, but of these, which take over a third of a second on an idle machine.
+# The lane `quick` has the first parameters of every test, but of these, which take over a third of a second.
 SLOW = set((TESTS / "slow.txt").read_text(encoding="utf-8").split())
 # What hangs on the version of Python, or did: of these no run leaves some out.
 WHOLE = (
