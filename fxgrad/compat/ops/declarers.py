@@ -84,6 +84,16 @@ def expose_with(
     expose(spaces)(made)
 
 
+def expose_as_method(function: Callable[..., Any], *without: str) -> None:
+    """Expose a function as the method that torch has written in Python: its first parameter is `self`, and some of the
+    others are missing."""
+    _, *others = inspect.signature(function).parameters.values()
+    shown = [
+        p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in others if p.name not in without
+    ]
+    expose_with(", ".join(["self", *shown]), function, spaces="method")
+
+
 def first_result(result, *others) -> Any:
     """Return the first of several results; the derivative uses the others."""
     return result

@@ -143,7 +143,7 @@ logit_primitive = declare_primitive(
 )
 
 
-@operation("input", inplace=True, promote="float", kinds="f", entrywise=True)
+@operation("input", in_range="eps", inplace=True, promote="float", kinds="f", entrywise=True)
 def logit(input, eps=None) -> Any:
     """The log odds log(x/(1 - x)); x is first clipped to [eps, 1 - eps]."""
     if eps is None:
