@@ -113,7 +113,7 @@ def format_refusals(op) -> str:
     if given and not refused and op.numbers != "any":
         refused.append(([name for _, name in given], 1))
     text = ""
-    for names, place in refused if op.spaces else ():
+    for names, place in refused:
         text += f"if {' and '.join(f'type({name}) in SCALARS' for name in names)}:\n"
         text += f"    raise not_a_tensor_error(op.name, {names[0]!r}, {place}, {names[0]})\n"
     return text

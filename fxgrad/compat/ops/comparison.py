@@ -142,7 +142,9 @@ bitwise_right_shift = declare_bits(
 
 
 # -- choices ------------------------------------------
-@operation("condition input other", name="where", spaces="", by_value=False, entrywise=True)
+@operation(
+    "condition input other", name="where", numbers="input other", spaces="", by_value=False, entrywise=True
+)
 def where_values(condition, input, other) -> Any:
     """Select `input` where the condition holds, and `other` elsewhere."""
     if kind(condition) != "b":

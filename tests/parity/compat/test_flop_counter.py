@@ -164,7 +164,7 @@ def formulas_of(library, module):
     module.register_flop_formula(relu)(by_shapes)
     module.register_flop_formula([library.ops.aten.sin], get_raw=True)(by_tensors)
     try:
-        with pytest.raises(RuntimeError, match="duplicate registrations for aten.relu"):
+        with pytest.raises(RuntimeError, match="duplicate registrations for aten"):
             module.register_flop_formula(relu)(by_shapes)
         with module.FlopCounterMode(display=False, custom_mapping={library.ops.aten.mm: by_shapes}) as mode:
             (library.ones(2, 3, requires_grad=True) @ library.ones(3, 4)).relu().sin().sum().backward()
