@@ -147,6 +147,16 @@ def with_partials(function: Callable[..., Any], *partials: Any) -> Callable[...,
     )
 
 
+def absolute_partial(t, y, x) -> Any:
+    """The partial derivative of a modulus, which torch computes of the operand; that of a sign is a recorded zero."""
+    if kind(x) == "c":
+        return ops.absolute.primitive.partials[0](t, absolute(x), x)
+    return t * step_primitives["sign"](x)
+
+
+absolute = with_partials(ops.absolute, absolute_partial)
+
+
 def kind(value) -> str:
     """The kind of a value's dtype: 'b', 'i', 'u', 'f' or 'c'."""
     return kind_of(value_dtype(value))

@@ -15,6 +15,7 @@ from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
 from ...errors import ArgumentValueError, TensorError
 from ..arguments import shape_hint
+from ..declarers import absolute
 from ..reduction import mean_operand
 
 
@@ -111,7 +112,7 @@ def mse_loss(input, target, reduction: str = "mean", weight=None) -> Any:
 @loss("input target weight", node="MeanBackward0")
 def l1_loss(input, target, reduction: str = "mean", weight=None) -> Any:
     """The absolute difference."""
-    return weigh_and_reduce(ops.absolute(input - target), weight, reduction)
+    return weigh_and_reduce(absolute(input - target), weight, reduction)
 
 
 @loss(kinds="f")
