@@ -242,7 +242,7 @@ def concrete_array(value) -> Any:
     return None if isinstance(value, Tracer) else value if is_array(value) else np.asarray(value)
 
 
-@operation("input noise", name="bernoulli", spaces="", out=False, tangent=zero_tangent_rule)
+@operation("input noise", name="bernoulli", numbers="input", spaces="", out=False, tangent=zero_tangent_rule)
 def bernoulli_of_noise(input, noise) -> Any:
     """Return 1 where the noise is less than the probability, and 0 elsewhere."""
     return ops.convert(ops.less(noise, input), dtype=aval_of(input).dtype)
@@ -287,7 +287,15 @@ def draw_noise(p: Tensor, order, generator, filled: Tensor | None = None) -> Ten
     )
 
 
-@operation("mean std noise", name="normal", spaces="", promote="float", out=False, tangent=zero_tangent_rule)
+@operation(
+    "mean std noise",
+    name="normal",
+    numbers="mean std",
+    spaces="",
+    promote="float",
+    out=False,
+    tangent=zero_tangent_rule,
+)
 def normal_of_noise(mean, std, noise) -> Any:
     """Compute mean + std · noise; its derivative is zero in both, as in torch."""
     return ops.add(mean, ops.multiply(std, noise))

@@ -123,7 +123,7 @@ def scatter_arguments(input, dim: int, index, src=None, *, value=None, reduce=No
     return (input, index, src), {"dim": dim, "reduce": reduce}
 
 
-@operation("input index src", inplace=True, arguments=scatter_arguments, direct=write_matched)
+@operation("input index src", numbers="src", inplace=True, arguments=scatter_arguments, direct=write_matched)
 def scatter(input, index, src, dim: int, reduce) -> Any:
     """The Tensor with entries of `src`, or one value, written at places along a dimension, entries along the others
     matched. Where places are repeated one of the entries is there afterwards, and has the gradient.
@@ -312,7 +312,7 @@ def index_copy(input, dim: int, index, source) -> Any:
     return combine_slices("index_copy", write_entries, input, d, index, places, source)
 
 
-@operation("input index value", inplace=True, out=False, direct=fill_slices)
+@operation("input index value", numbers="value", inplace=True, out=False, direct=fill_slices)
 def index_fill(input, dim: int, index, value) -> Any:
     """The Tensor with one value written into slices at places along a dimension, counted from its end if negative."""
     d, index, _ = expand_index("index_fill", input, dim, index, None)
