@@ -2,7 +2,7 @@
 
 A row has parts `how path names`, separated by semicolons; the first part that has a name gives it. `own` is a file of
 `fxgrad.peers`; others are modules of `fxgrad` itself, whose names are seen as `plain` (as they are), `value` (functions
-of arrays), `transform` (f → g), `program` (functions that call functions of the user's) or `solver` (those that compute
+of arrays), `strict` (which promote nothing), `transform` (f → g), `program` (functions that call functions of the user's) or `solver` (those that compute
 with what these return). `a=b` is b under the name a.
 """
 
@@ -71,7 +71,7 @@ MIRRORS = {
     "jax.image": "own jax.image",
     "jax.interpreters": "plain typing",
     **{f"jax.interpreters.{name}": f"own jax.interpreters.{name}" for name in INTERPRETERS},
-    "jax.lax": f"own jax.lax; program lax {LOOPS}; value lax",
+    "jax.lax": f"own jax.lax; program lax {LOOPS}; strict lax",
     "jax.lax.linalg": "value lax.linalg",
     "jax.nn": "own jax.nn; value nn",
     "jax.nn.initializers": "own jax.initializers",
@@ -216,12 +216,14 @@ UNLISTED = frozenset(f"jax.{path}" for path in MACHINERY.split())
 def load_lifts() -> Mapping[str, Callable[[Any], Any]]:
     """Return how names of this library are seen, by the words of the table."""
     from ..jax import places  # noqa: F401  (which gives arrays methods)
+    from ..jax.acceptance import accept
     from ..jax.keywords import in_order
     from ..jax.lifting import lift
     from ..jax.programs import lift_program, lift_solver, lift_transform
 
     return {
         "value": lambda function: in_order(lift(function)),
+        "strict": lambda function, name: accept(name, in_order(lift(function))),
         "law": lift,
         "transform": lift_transform,
         "program": lift_program,

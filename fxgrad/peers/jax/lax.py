@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...lax import (
     RoundingMethod,
     ScatterDimensionNumbers,
 )
+from .acceptance import accept
 from .arrays import convert, value_of
 from .custom_rules import number_as_array
 from .dtypes import canonicalize_dtype, result_type
@@ -67,6 +69,7 @@ choose = lift_program(lax.cond)
 go_through = lift_program(lax.scan)
 
 
+@partial(accept, "polygamma")
 def polygamma(m: Any, x: Any) -> Any:
     """Return the derivative of order m of the digamma function at x."""
     return derivative_of_digamma(m, x)
@@ -127,12 +130,14 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None, **
 
 
 # -- products --------------------------------------------------------------------------------------------------------
+@partial(accept, "conj")
 def conj(x: Any) -> Any:
     """Return the complex conjugate as a complex number."""
     x = convert(value_of(x), result_type(x, 0j))
     return x.conj()
 
 
+@partial(accept, "mulhi")
 def mulhi(x: Any, y: Any) -> Any:
     """Return the upper half of the bits of products of integers.
 
@@ -213,10 +218,11 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int] | int) -> An
 
 
 # -- the largest entries ---------------------------------------------------------------------------------------------
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+@partial(accept, "top_k")
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """Return the `k` largest entries along an axis, and their places, of 32 bits."""
     values, places = largest(operand, k, axis=axis)
-    return values, places.astype(np.int32)
+    return [values, places.astype(np.int32)]
 
 
 largest = lift(lax.top_k)
@@ -224,7 +230,7 @@ largest = lift(lax.top_k)
 
 def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, **options: Any) -> list[Any]:
     """Return the `k` largest entries along an axis and their places, exactly: on a CPU nothing is approximated."""
-    return list(top_k(operand, k, axis=reduction_dimension))
+    return top_k(operand, k, axis=reduction_dimension)
 
 
 def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1, **options: Any) -> list[Any]:
