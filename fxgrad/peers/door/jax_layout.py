@@ -2,7 +2,7 @@
 
 A row has parts `how path names`, separated by semicolons; the first part that has a name gives it. `own` is a file of
 `fxgrad.peers`; others are modules of `fxgrad` itself, whose names are seen as `plain` (as they are), `value` (functions
-of arrays), `strict` (which promote nothing), `transform` (f → g), `program` (functions that call functions of the user's) or `solver` (those that compute
+of arrays), `strict` (which accept some dtypes), `transform` (f → g), `program` (functions that call functions of the user's) or `solver` (those that compute
 with what these return). `a=b` is b under the name a.
 """
 
@@ -73,7 +73,7 @@ MIRRORS = {
     **{f"jax.interpreters.{name}": f"own jax.interpreters.{name}" for name in INTERPRETERS},
     "jax.lax": f"own jax.lax; program lax {LOOPS}; strict lax",
     "jax.lax.linalg": "value lax.linalg",
-    "jax.nn": "own jax.nn; value nn",
+    "jax.nn": "own jax.nn; strict nn",
     "jax.nn.initializers": "own jax.initializers",
     "jax.numpy": f"own jax.numpy; own jax.places; program numpy {CALLING}; value numpy",
     "jax.numpy.fft": "value numpy.fft",
@@ -86,7 +86,7 @@ MIRRORS = {
     **{f"jax.scipy.{name}": f"value scipy.{name}" for name in ("fft", "signal")},
     "jax.scipy.linalg": "own jax.systems; value scipy.linalg",
     "jax.scipy.ndimage": "own jax.ndimage",
-    "jax.scipy.special": "own jax.special; value scipy.special",
+    "jax.scipy.special": "own jax.special; strict scipy.special",
     "jax.scipy.cluster": "plain typing",
     "jax.scipy.cluster.vq": "value scipy.cluster.vq",
     "jax.scipy.integrate": "value scipy.integrate trapezoid",
@@ -223,7 +223,7 @@ def load_lifts() -> Mapping[str, Callable[[Any], Any]]:
 
     return {
         "value": lambda function: in_order(lift(function)),
-        "strict": lambda function, name: accept(name, in_order(lift(function))),
+        "strict": lambda name, function: accept(name, in_order(lift(function))),
         "law": lift,
         "transform": lift_transform,
         "program": lift_program,

@@ -56,7 +56,11 @@ class Mirror(ModuleType):
         source, there, how, lift = homes[name]
         value = getattr(source, there)
         if lift is not None and callable(value) and (name in CALLED or not isinstance(value, type)):
-            value = lift(value, name) if how == "strict" else lift(value)
+            value = (
+                lift(f"{source.__name__.rpartition('.')[2]}.{name}", value)
+                if how == "strict"
+                else lift(value)
+            )
         self.__dict__[name] = value
         return value
 

@@ -7,37 +7,46 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ...core.errors import DTypeError
 from .arrays import Array, value_of
 from .dtypes import SINGLE, dtype_of
+from .errors import DTypeError
 
-# Functions by the kinds of dtypes that they accept: NumPy's letters, and F for floats of 32 bits and more.
+# Functions by their packages and the kinds of dtypes that they accept: NumPy's letters, and F for floats of 32 bits.
 ACCEPTED = {
-    "fc": """
-        acos acosh asin asinh atan atan2 atanh cos cosh exp exp2 expm1 log log1p logistic pow reciprocal rsqrt sin sinh
-        sqrt tan tanh
-    """,
-    "f": """
-        approx_max_k approx_min_k bessel_i0e bessel_i1e betainc cbrt ceil digamma erf erf_inv erfc floor igamma igammac
-        is_finite lgamma nextafter polygamma reduce_precision round zeta
-    """,
-    "F": "complex",
-    "Fc": "conj",
-    "c": "imag real",
-    "iu": "clz mulhi population_count shift_left shift_right_arithmetic shift_right_logical",
-    "biu": "bitwise_and bitwise_not bitwise_or bitwise_xor reduce_and reduce_or reduce_xor",
-    "ifc": "abs",
-    "iuf": "rem",
-    "iufc": """
-        add cummax cummin cumprod cumsum div integer_pow mul neg reduce_prod reduce_sum sign square sub
-    """,
-    "biuf": "argmax argmin ge gt le lt top_k",
-    "biufc": """
-        clamp concatenate dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim eq max min ne pad
-        select select_n
-    """,
+    "lax": {
+        "fc": """
+            acos acosh asin asinh atan atan2 atanh cos cosh exp exp2 expm1 log log1p logistic pow reciprocal rsqrt sin
+            sinh sqrt tan tanh
+        """,
+        "f": """
+            approx_max_k approx_min_k bessel_i0e bessel_i1e betainc cbrt ceil digamma erf erf_inv erfc floor igamma
+            igammac is_finite lgamma nextafter polygamma reduce_precision round zeta
+        """,
+        "F": "complex",
+        "Fc": "conj",
+        "c": "imag real",
+        "iu": "clz mulhi population_count shift_left shift_right_arithmetic shift_right_logical",
+        "biu": "bitwise_and bitwise_not bitwise_or bitwise_xor reduce_and reduce_or reduce_xor",
+        "ifc": "abs",
+        "iuf": "rem",
+        "iufc": """
+            add cummax cummin cumprod cumsum div integer_pow mul neg reduce_prod reduce_sum sign square sub
+        """,
+        "biuf": "ge gt le lt top_k",
+        "biufc": """
+            clamp concatenate dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim eq max min ne
+            pad select select_n
+        """,
+    },
+    "nn": {"fc": "sigmoid silu swish", "iufc": "log1mexp log_sigmoid one_hot"},
+    "special": {"F": "log_ndtr ndtr ndtri spence", "biuf": "dawsn digamma erf erfc exp1 expi fresnel sici"},
 }
-KINDS = {name: kinds for kinds, names in ACCEPTED.items() for name in names.split()}
+KINDS = {
+    f"{package}.{name}": kinds
+    for package, rows in ACCEPTED.items()
+    for kinds, names in rows.items()
+    for name in names.split()
+}
 # Those whose operands have one dtype: which of their arguments these are.
 TWO = """
     add atan2 bitwise_and bitwise_or bitwise_xor complex div dynamic_update_index_in_dim dynamic_update_slice
@@ -45,33 +54,34 @@ TWO = """
     shift_left shift_right_arithmetic shift_right_logical sub zeta
 """
 OPERANDS = {
-    **dict.fromkeys(TWO.split(), slice(0, 2)),
-    **dict.fromkeys(["betainc", "clamp"], slice(0, 3)),
-    **dict.fromkeys(["select", "select_n"], slice(1, None)),
+    **{f"lax.{name}": slice(0, 2) for name in TWO.split()},
+    **dict.fromkeys(["lax.betainc", "lax.clamp"], slice(0, 3)),
+    **dict.fromkeys(["lax.select", "lax.select_n"], slice(1, None)),
 }
 
 
 def accept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of `jax.lax` that refuses operands of dtypes which differ, or are of another kind."""
+    """Return the function of a package, such as "lax.add", as one that refuses operands of dtypes which differ, or are
+    of another kind."""
     kinds, place = KINDS.get(name), OPERANDS.get(name, slice(0, 1))
     if kinds is None:
         return function
-    is_quick = kinds[0] != "F" and "f" in kinds and place.stop == 1
+    is_quick = ("f" in kinds or "F" in kinds) and place.stop == 1
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         if is_quick and args and type(args[0]) is Array and args[0].dtype is SINGLE:  # mostly
             return function(*args, **kwargs)
-        operands = args[0] if name == "concatenate" and args else args[place]
+        operands = args[0] if name == "lax.concatenate" and args else args[place]
         dtypes = [dtype_of(value_of(x)) for x in operands]
         if len(set(dtypes)) > 1:
             raise DTypeError(
-                f"lax.{name}: operands of one dtype are needed, not {', '.join(map(str, dtypes))}",
-                hint=f"jnp.{name}, which promotes, or x.astype({dtypes[0]})",
+                f"{name}: operands of one dtype are needed, not {', '.join(map(str, dtypes))}",
+                hint=f"functions of jnp, which promote, or x.astype({dtypes[0]})",
             )
         if dtypes and not is_of(dtypes[0], kinds):
             raise DTypeError(
-                f"lax.{name}: the dtype {dtypes[0]} is not accepted", hint="jnp, whose functions promote"
+                f"{name}: the dtype {dtypes[0]} is not accepted", hint="x.astype(jnp.float32), say"
             )
         return function(*args, **kwargs)
 

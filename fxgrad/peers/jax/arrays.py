@@ -393,7 +393,7 @@ def make_operator(function: Callable[[Any, Any], Any], reflected: bool = False) 
                 array._fx_value = y
                 return array
             return array_of(y)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise as_jax_raises(error, function.__name__, (a, b)) from None
         finally:
             RESET_STATE(token)

@@ -69,7 +69,7 @@ choose = lift_program(lax.cond)
 go_through = lift_program(lax.scan)
 
 
-@partial(accept, "polygamma")
+@partial(accept, "lax.polygamma")
 def polygamma(m: Any, x: Any) -> Any:
     """Return the derivative of order m of the digamma function at x."""
     return derivative_of_digamma(m, x)
@@ -130,14 +130,14 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None, **
 
 
 # -- products --------------------------------------------------------------------------------------------------------
-@partial(accept, "conj")
+@partial(accept, "lax.conj")
 def conj(x: Any) -> Any:
     """Return the complex conjugate as a complex number."""
     x = convert(value_of(x), result_type(x, 0j))
     return x.conj()
 
 
-@partial(accept, "mulhi")
+@partial(accept, "lax.mulhi")
 def mulhi(x: Any, y: Any) -> Any:
     """Return the upper half of the bits of products of integers.
 
@@ -218,7 +218,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int] | int) -> An
 
 
 # -- the largest entries ---------------------------------------------------------------------------------------------
-@partial(accept, "top_k")
+@partial(accept, "lax.top_k")
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """Return the `k` largest entries along an axis, and their places, of 32 bits."""
     values, places = largest(operand, k, axis=axis)

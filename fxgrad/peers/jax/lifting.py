@@ -74,7 +74,7 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                 array._fx_value = y
                 return array
             return y if is_question else array_of(y)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise as_jax_raises(error, meaning.name, args) from None
         finally:
             RESET_STATE(token)

@@ -66,14 +66,15 @@ WEAK = frozenset([
     "where", "zeros_like",
 ])  # fmt: skip
 # Functions whose first argument may be a list, or is no array; others of the packages below refuse lists for arrays.
-LISTING = frozenset("""
-    arange array array_equal array_equiv asarray block broadcast_arrays broadcast_shapes column_stack concat concatenate
-    dot_product_attention dstack einsum einsum_path empty eye fftfreq frombuffer from_dlpack fromiter fromstring full
-    geomspace histogramdd hstack identity indices iterable ix_ lexsort linspace log_ndtr logspace mask_indices meshgrid
-    multi_dot ndtr one_hot ones piecewise ravel_multi_index rfftfreq row_stack select spence stack tri unravel_index
-    vstack zeros
-""".split())  # fmt: skip
-REFUSING = ("numpy", "nn", "scipy.special", "lax.elementwise")
+LISTING = frozenset([
+    "arange", "array", "array_equal", "array_equiv", "asarray", "block", "broadcast_shapes", "column_stack",
+    "concat", "concatenate", "dot_product_attention", "dstack", "einsum", "einsum_path", "empty", "eye", "fftfreq",
+    "frombuffer", "from_dlpack", "fromiter", "fromstring", "full", "geomspace", "histogramdd", "hstack",
+    "identity", "indices", "iterable", "ix_", "lexsort", "linspace", "log_ndtr", "logspace", "mask_indices",
+    "multi_dot", "ndtr", "one_hot", "ones", "piecewise", "ravel_multi_index", "rfftfreq", "row_stack", "select",
+    "spence", "stack", "tri", "unravel_index", "vstack", "zeros",
+])  # fmt: skip
+REFUSING = ("numpy", "nn", "ops", "scipy.special", "lax.elementwise")
 OF_TWO = frozenset([
     "allclose", "append", "convolve", "correlate", "cross", "dot", "inner", "isclose", "kron", "matmul", "outer",
     "searchsorted", "tensordot", "vdot", "vecdot",
