@@ -18,8 +18,12 @@ STATS = [
     "geom", "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial", "multivariate_normal", "nbinom",
     "norm", "pareto", "poisson", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy",
 ]  # fmt: skip
-TREES = " ".join(
-    f"tree_{name}={name}" for name in ["flatten", "flatten_with_path", "map", "map_with_path", "structure"]
+TREES = (
+    " ".join(
+        f"tree_{name}={name}"
+        for name in ["flatten", "flatten_with_path", "map", "map_with_path", "structure"]
+    )
+    + " PyTreeDef treedef_tuple"
 )
 INTERPRETERS = ["ad", "batching", "mlir", "partial_eval", "xla"]
 CALLING = "apply_along_axis apply_over_axes fromfunction frompyfunc piecewise vectorize"
@@ -71,7 +75,7 @@ MIRRORS = {
     "jax.image": "own jax.image",
     "jax.interpreters": "plain typing",
     **{f"jax.interpreters.{name}": f"own jax.interpreters.{name}" for name in INTERPRETERS},
-    "jax.lax": f"own jax.lax; program lax {LOOPS}; strict lax",
+    "jax.lax": f"own jax.lax; own jax.bits; program lax {LOOPS}; strict lax",
     "jax.lax.linalg": "value lax.linalg",
     "jax.nn": "own jax.nn; strict nn",
     "jax.nn.initializers": "own jax.initializers",
@@ -93,9 +97,9 @@ MIRRORS = {
     "jax.scipy.interpolate": "plain scipy.interpolate RegularGridInterpolator",
     "jax.scipy.optimize": "solver scipy.optimize",
     "jax.scipy.sparse": "plain typing",
-    "jax.scipy.sparse.linalg": "solver scipy.sparse.linalg",
+    "jax.scipy.sparse.linalg": "own jax.iterations",
     "jax.scipy.spatial": "plain typing",
-    "jax.scipy.spatial.transform": "plain scipy.spatial.transform",
+    "jax.scipy.spatial.transform": "own jax.rotations",
     "jax.scipy.stats": "value scipy.stats",
     **{f"jax.scipy.stats.{name}": f"law scipy.stats.{name}" for name in STATS},
     "jax.sharding": "own jax.sharding",

@@ -139,7 +139,10 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def __repr__(self) -> str:
         if isinstance(self._fx_value, Tracer):
             return f"Traced<{self.dtype.name}[{','.join(map(str, self.shape))}]>"
-        entries = np.array2string(np.asarray(self), separator=", ", prefix="Array(", suffix=")")
+        if self.size:
+            entries = np.array2string(np.asarray(self), separator=", ", prefix="Array(", suffix=")")
+        else:
+            entries = f"[], shape={self.shape}"
         weak = ", weak_type=True" if self.weak_type else ""
         return f"Array({entries}, dtype={self.dtype.name}{weak})"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ...lax import (
 from .acceptance import accept
 from .arrays import convert, value_of
 from .custom_rules import number_as_array
-from .dtypes import canonicalize_dtype, result_type
+from .dtypes import canonicalize_dtype, dtype_of, iinfo, result_type
 from .lifting import lift
 from .primitives import SHOWN_BY_LAX
 from .programs import lift_program, map_leaves
@@ -36,8 +36,8 @@ __all__ = [
     *SHOWN_BY_LAX, "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision", "RoundingMethod",
     "ScatterDimensionNumbers", "approx_max_k", "approx_min_k", "broadcast_like", "composite", "cond", "conj",
     "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "mulhi", "platform_dependent",
-    "polygamma", "ragged_dot", "random_gamma_grad", "scan", "shape_as_value", "stop_gradient", "top_k",
-    "with_sharding_constraint",
+    "polygamma", "ragged_dot", "random_gamma_grad", "reduce_max", "reduce_min", "scan", "shape_as_value",
+    "stop_gradient", "top_k", "with_sharding_constraint",
 ]  # fmt: skip
 
 
@@ -226,6 +226,33 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
 
 
 largest = lift(lax.top_k)
+
+
+def extreme(name: str, is_greatest: bool) -> Callable[..., Any]:
+    """Make a reduction to the extreme entries, which of no entries is the least or greatest that there is."""
+    reduce = partial(accept, f"lax.{name}")(lift(getattr(lax, name)))
+
+    @wraps(reduce)
+    def function(operand: Any, axes: Any, **options: Any) -> Any:
+        shape = np.shape(operand)
+        if 0 not in [shape[axis] for axis in axes]:
+            return reduce(operand, axes)
+        left = tuple([n for axis, n in enumerate(shape) if axis not in {a % len(shape) for a in axes}])
+        return full(left, bound_of(dtype_of(value_of(operand)), not is_greatest), dtype_of(value_of(operand)))
+
+    return function
+
+
+def bound_of(dtype: Any, is_upper: bool) -> Any:
+    """Return the greatest number of a dtype, or the least."""
+    if dtype.kind == "b":
+        return is_upper
+    if dtype.kind in "iu":
+        return iinfo(dtype).max if is_upper else iinfo(dtype).min
+    return np.inf if is_upper else -np.inf
+
+
+reduce_max, reduce_min = extreme("reduce_max", True), extreme("reduce_min", False)
 
 
 def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, **options: Any) -> list[Any]:
