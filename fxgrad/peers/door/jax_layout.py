@@ -40,8 +40,7 @@ MIRRORS = {
             make_array_from_process_local_data make_array_from_single_device_arrays make_mesh reshard set_mesh
             shard_map smap;
         own jax.devices Shard;
-        transform . grad hessian jacfwd jacobian=jacrev jacrev remat=checkpoint checkpoint
-            value_and_grad vmap;
+        transform . hessian jacfwd jacobian=jacrev jacrev remat=checkpoint checkpoint vmap;
         program . closure_convert linear_transpose linearize vjp;
         own jax.callbacks pure_callback; value . block_until_ready;
         plain . checkpoint_policies default_device disable_jit float0

@@ -138,7 +138,7 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
 
     def __repr__(self) -> str:
         if isinstance(self._fx_value, Tracer):
-            return f"Traced<{self.dtype.name}[{','.join(map(str, self.shape))}]>"
+            return describe_traced(self)
         if self.size:
             entries = np.array2string(np.asarray(self), separator=", ", prefix="Array(", suffix=")")
         else:
@@ -249,6 +249,23 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """Return the array: there is one device."""
         return self
+
+
+def describe_traced(array: Array) -> str:
+    """Return the text of a traced array: of which transform it is, and its value as far as that is known."""
+    value = array._fx_value
+    kind = f"{array.dtype.name}[{','.join(map(str, array.shape))}]"
+    primal = getattr(value, "primal", None)
+    if primal is not None:
+        if hasattr(value, "tangent"):
+            return f"JVPTracer(primal={array_of(primal)}, tangent={array_of(value.tangent)})"
+        short = kind.replace("float", "f").replace("complex", "c")
+        return f"GradTracer(primal={array_of(primal)}, typeof(tangent)={short})"
+    if hasattr(value, "value"):
+        batched = array_of(value.value)
+        axes = ",".join(map(str, batched.shape))
+        return f"VmapTracer(aval={kind}, batched={batched.dtype.name}[{axes}])"
+    return f"JitTracer({'~' * array.weak_type}{kind})"
 
 
 NEW = Array.__new__

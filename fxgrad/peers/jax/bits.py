@@ -1,5 +1,5 @@
-"""`jax.lax.rng_bit_generator`: bits of Philox4x32-10, whose key and counter are the state, and the key the upper half of
-the counter.
+"""`jax.lax.rng_bit_generator`: bits of Philox4x32-10, whose key and counter are the state, the key also being the upper
+half of the counter.
 
 Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
 """
