@@ -19,7 +19,7 @@ from ... import numpy as fnp
 from ...core import pytree
 from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
-from ...core.errors import DTypeError, ImmutableError
+from ...core.errors import ConcretizationError, DTypeError, ImmutableError, IndexingError
 from ...core.fp_errors import ERROR_STATE, IGNORE
 from ...core.interpreter import Tracer
 from ...core.surface import SurfaceObject, is_object
@@ -37,7 +37,8 @@ from .dtypes import (
     narrow,
     with_common_dtype,
 )
-from .indices import is_within
+from .errors import as_jax_raises
+from .indices import check_index, is_within
 
 VALUES = (np.generic, Tracer)
 SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
@@ -137,8 +138,11 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
 
     def __repr__(self) -> str:
         if isinstance(self._fx_value, Tracer):
-            return f"Traced<{self.dtype.name}[{','.join(map(str, self.shape))}]>"
-        entries = np.array2string(np.asarray(self), separator=", ", prefix="Array(", suffix=")")
+            return describe_traced(self)
+        if self.size:
+            entries = np.array2string(np.asarray(self), separator=", ", prefix="Array(", suffix=")")
+        else:
+            entries = f"[], shape={self.shape}"
         weak = ", weak_type=True" if self.weak_type else ""
         return f"Array({entries}, dtype={self.dtype.name}{weak})"
 
@@ -203,6 +207,7 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
             n = len(value)  # the nearest entry, if it is beyond
             return array_of(value[key if -n <= key < n else 0 if key < 0 else n - 1])
         key = value_of(key)
+        check_index(key)
         if type(value) in SCALARS:
             value = np.asarray(value, self.dtype)
         if is_within(key, self.shape):
@@ -216,12 +221,18 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def reshape(self, *shape: Any, order: str = "C", **options: Any) -> Any:
         """Return the entries in another shape."""
         shape = value_of(shape[0] if len(shape) == 1 else shape)
-        return array_of(fnp.reshape(self._fx_value, shape, order=order))
+        try:
+            return array_of(fnp.reshape(self._fx_value, shape, order=order))
+        except ValueError as error:
+            raise as_jax_raises(error, "reshape", (self, shape)) from None
 
     def transpose(self, *axes: Any) -> Any:
         """Return the array with its axes in another order."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return array_of(fnp.transpose(self._fx_value, order))
+        try:
+            return array_of(fnp.transpose(self._fx_value, order))
+        except ValueError as error:
+            raise as_jax_raises(error, "transpose", (self, order)) from None
 
     def flatten(self, order: str = "C", **options: Any) -> Any:
         """Return the entries along one axis."""
@@ -238,6 +249,23 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """Return the array: there is one device."""
         return self
+
+
+def describe_traced(array: Array) -> str:
+    """Return the text of a traced array: of which transform it is, and its value as far as that is known."""
+    value = array._fx_value
+    kind = f"{array.dtype.name}[{','.join(map(str, array.shape))}]"
+    primal = getattr(value, "primal", None)
+    if primal is not None:
+        if hasattr(value, "tangent"):
+            return f"JVPTracer(primal={array_of(primal)}, tangent={array_of(value.tangent)})"
+        short = kind.replace("float", "f").replace("complex", "c")
+        return f"GradTracer(primal={array_of(primal)}, typeof(tangent)={short})"
+    if hasattr(value, "value"):
+        batched = array_of(value.value)
+        axes = ",".join(map(str, batched.shape))
+        return f"VmapTracer(aval={kind}, batched={batched.dtype.name}[{axes}])"
+    return f"JitTracer({'~' * array.weak_type}{kind})"
 
 
 NEW = Array.__new__
@@ -275,7 +303,12 @@ def value_of(argument: Any) -> Any:
 
 def index_of(bound: Any) -> Any:
     """Return a bound of a slice as a Python integer."""
-    return bound if bound is None or type(bound) is int else operator.index(value_of(bound))
+    try:
+        return bound if bound is None or type(bound) is int else operator.index(value_of(bound))
+    except ConcretizationError:
+        raise IndexingError(
+            "the bounds of a slice are known integers", hint="jax.lax.dynamic_slice, whose sizes are known"
+        ) from None
 
 
 def array_of(value: Any) -> Any:
@@ -297,6 +330,10 @@ def array_of(value: Any) -> Any:
                 held = fit_integer(held)
         elif kind not in SCALARS and held.dtype in NARROW:
             held = narrow(held)
+        elif kind is ndarray and held.dtype.kind in "OSU":
+            raise DTypeError(
+                f"arrays have numbers, not entries of {held.dtype}", hint="a list, or numpy's array"
+            )
         array = NEW(Array)
         array._fx_value = held
         return array
@@ -340,6 +377,8 @@ def operand_of(other: Any) -> Any:
         return narrow(other)
     if hasattr(kind, "__jax_array__"):
         return other.__jax_array__()._fx_value
+    if kind is list or kind is tuple:
+        raise DTypeError(f"an operand is a {kind.__name__}, not an array or a number", hint="jnp.array(…)")
     return NotImplemented
 
 
@@ -374,6 +413,8 @@ def make_operator(function: Callable[[Any, Any], Any], reflected: bool = False) 
                 array._fx_value = y
                 return array
             return array_of(y)
+        except (ValueError, TypeError) as error:
+            raise as_jax_raises(error, function.__name__, (a, b)) from None
         finally:
             RESET_STATE(token)
 
@@ -418,7 +459,9 @@ class At:
         self.array = array
 
     def __getitem__(self, key: Any) -> IndexedUpdate:
-        return IndexedUpdate(self.array, value_of(key))
+        key = value_of(key)
+        check_index(key)
+        return IndexedUpdate(self.array, key)
 
 
 class IndexedUpdate:

@@ -16,6 +16,7 @@ from ...core import pytree
 from ...core.aval import SCALARS, is_differentiable
 from ...core.fp_errors import ERROR_STATE, IGNORE
 from ...core.interpreter import CURRENT, Tracer
+from .acceptance import refuse_lists
 from .arrays import NEW, Array, array_of, described, value_of
 from .devices import Sharding, as_sharding
 from .dtypes import (
@@ -28,6 +29,7 @@ from .dtypes import (
     result_type,
     with_common_dtype,
 )
+from .errors import as_jax_raises
 from .keywords import KEYWORDS, refuse_out
 from .meanings import Meaning, meaning_of
 
@@ -72,6 +74,8 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                 array._fx_value = y
                 return array
             return y if is_question else array_of(y)
+        except (ValueError, TypeError) as error:
+            raise as_jax_raises(error, meaning.name, args) from None
         finally:
             RESET_STATE(token)
 
@@ -82,6 +86,8 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def call_as_meant(function: Callable[..., Any], meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> Any:
     """Call a function as its meaning says: by JAX's names, with operands and a result of JAX's dtypes."""
+    if meaning.operands:
+        refuse_lists(meaning.name, args[: meaning.operands])
     see = described if meaning.is_question else value_of
     values: Any = [a._fx_value if type(a) is Array else see(a) for a in args]
     if len(args) > meaning.limit:
