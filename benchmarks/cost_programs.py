@@ -405,7 +405,6 @@ PROGRAMS: dict[str, Program] = {
     "CALLED_ENTRIES": Program(called, powers(3, 15)),
     "DEFERRED_ENTRIES": Program(deferred, powers(10, 20)),
     "DEFERRED_OPERATIONS": Program(chained(1 << 17, "grad"), [2, 4, 6, 8, 12]),
-    "SPECIAL_ENTRIES": Program(special("erf"), powers(6, 14)),
     "LIBRARY_ENTRIES": Program(special("gammaln"), powers(8, 16)),
     "OUTER_ENTRIES": Program(outer, powers(12, 20)),
     "OUTER_ROW": Program(outer_of_rows, powers(2, 8)),

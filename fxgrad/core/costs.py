@@ -16,7 +16,6 @@ DEFERRED_ENTRIES = (
 )
 DEFERRED_OPERATIONS = 6  # operations from which on what has waited is compiled
 SEGMENT_OPERATIONS = 64  # operations that wait at most: what is kept shrinks with their number
-SPECIAL_ENTRIES = 1 << 10  # entries of a special function that NumPy computes in many passes
 LIBRARY_ENTRIES = 1 << 13  # entries of a special function that SciPy computes
 OUTER_ENTRIES = 1 << 16  # entries of an outer product
 OUTER_ROW = 32  # entries of its rows: more than a vector
@@ -50,6 +49,7 @@ SLOW_OPERATION_TIME = 8e3  # one that has ten times as much to prepare, such as 
 ENTRY_TIME = 0.5  # an entry of a sum or product
 RUN_PASSES = 40  # entries whose sums take as long as it takes to begin a run of a reduction
 FUNCTION_TIME = 3.0  # an entry of exp and its kin
+SPECIAL_TIME = 6e4  # a call of a special function of a few numbers
 SPECIAL_PASSES = 50  # sums that a special function takes as long as
 OUTER_TIME = 0.7  # an entry of an outer product
 CUMULATION_TIME = 2.0  # an entry of a running sum

@@ -25,6 +25,7 @@ from .declarers import (
     step_primitives,
     zero_partial,
 )
+from .direct import limit_entries
 
 ARITHMETIC: dict[str, Any] = {"promote": "arithmetic", "inplace": True, "entrywise": True}
 FLOAT: dict[str, Any] = {"promote": "float", "inplace": True, "entrywise": True}
@@ -489,7 +490,7 @@ def clamp_values(x, low, high) -> Any:
     return x if high is None else ops.where(ops.logical_or(ops.greater(x, high), ops.isnan(high)), high, x)
 
 
-@operation("input min max", overload=lambda numbers, _: bool(numbers), **CHOICE_OPTIONS)
+@operation("input min max", overload=lambda numbers, _: bool(numbers), direct=limit_entries, **CHOICE_OPTIONS)
 def clamp(input, min=None, max=None) -> Any:
     """Each entry, limited to the interval [min, max].
 

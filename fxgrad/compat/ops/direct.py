@@ -139,6 +139,29 @@ def scatter_masked(values: Sequence[Any], params: dict) -> Direct:
     return scatter
 
 
+# -- between limits ------------------------------------------
+def limit_entries(values: Sequence[Any], params: dict) -> Direct:
+    """Entries between two numbers. Both of NumPy's functions return what is not a number."""
+    if len(values) != 3 or type(values[0]) is not np.ndarray:
+        return None
+    x = values[0]
+    if x.dtype not in REALS or not 0 < x.size <= costs.CALLED_ENTRIES:
+        return None
+    if type(values[1]) not in (int, float) or type(values[2]) not in (int, float):
+        return None
+    greatest = float(np.finfo(x.dtype).max)
+
+    def limit(x: np.ndarray, low: float, high: float) -> list[Any] | None:
+        if not -greatest <= low < high <= greatest:
+            return None
+        y = np.minimum(np.maximum(x, low), high)
+        if low == 0 or high == 0:  # zeros keep their sign
+            np.copyto(y, x, where=x == 0)
+        return [y] if y.flags.c_contiguous else None
+
+    return limit
+
+
 # -- by rank ------------------------------------------
 def find_median(values: Sequence[Any], params: dict) -> Direct:
     """The median of all entries."""
