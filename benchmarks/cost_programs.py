@@ -413,7 +413,6 @@ PROGRAMS: dict[str, Program] = {
     "CUMULATED_ROW": Program(cumulated_rows, powers(4, 12)),
     "ACCUMULATED_ENTRIES": Program(accumulated, powers(8, 16)),
     "POOLED_ENTRIES": Program(pooled, powers(3, 11)),
-    "CONVOLVED_PRODUCTS": Program(convolved, [3 << k for k in (10, 12, 14, 16, 18)]),
     "RECURRENT_STATE": Program(recurrent, powers(4, 10, 1)),
     "SOLVED_ORDER": Program(stepped(solved), powers(2, 7, 1)),
     "RANKED_ENTRIES": Program(ranked, powers(2, 10), BLOCKS[:-1]),

@@ -24,7 +24,6 @@ CUMULATED_ENTRIES = 1 << 9  # entries of a running result
 ACCUMULATED_ENTRIES = 1 << 12  # entries of one that NumPy computes in a single loop
 CUMULATED_ROW = 256  # entries of a row up to which NumPy, which combines whole rows, is slower
 POOLED_ENTRIES = 64  # results of pooling
-CONVOLVED_PRODUCTS = 1 << 12  # products of a convolution
 RECURRENT_STATE = 512  # size of a recurrent state up to which BLAS multiplies more slowly
 SOLVED_ORDER = 128  # order of a system up to which LAPACK is slower
 RANKED_ENTRIES = 64  # greatest entries of a row up to which they are kept in order while it is read
