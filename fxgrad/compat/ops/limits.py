@@ -9,6 +9,7 @@ from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from ..errors import TensorError
 from .declarers import add_aliases, binary, check_same_dtype, refuse, zero_partial
+from .direct import limit_entries
 
 CHOICE_OPTIONS: dict[str, Any] = {
     "promote": "choice", "inplace": True, "by_value": False, "entrywise": True,
@@ -59,6 +60,7 @@ def clamp_values(x, low, high) -> Any:
     numbers="min max",
     in_range="min max",
     overload=lambda numbers, _: bool(numbers),
+    direct=limit_entries,
     **CHOICE_OPTIONS,
 )
 def clamp(input, min=None, max=None) -> Any:
