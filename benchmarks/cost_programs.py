@@ -399,6 +399,13 @@ def drawn(n: int) -> Call:
     return lambda: torch.randn(n)
 
 
+def transposed(n: int) -> Call:
+    import fxgrad.compat as torch
+
+    x = torch.ones(n, n).t()
+    return x.contiguous
+
+
 PROGRAMS: dict[str, Program] = {
     "FUSED_ENTRIES": Program(fused, powers(8, 18)),
     "FUSED_OPERATIONS": Program(chained(256, "jit"), [2, 4, 6, 8, 12]),
@@ -420,6 +427,7 @@ PROGRAMS: dict[str, Program] = {
     "STEP_ENTRIES": Program(stepped(changed), powers(2, 8)),
     "STEP_PRODUCTS": Program(stepped(multiplied), powers(2, 7, 1)),
     "SHARED_STACK": Program(multiplied_stacks, powers(1, 6, 1)),
+    "TRANSPOSED_BLOCK": Program(transposed, powers(8, 12, 1), BLOCKS),
     "BLOCK_LENGTH": Program(multiplied_matrices(512, 512), powers(8, 12, 1), BLOCKS),
     "BLOCK_PRODUCTS": Program(multiplied_matrices(16, 512), powers(8, 12, 1), BLOCKS),
     "ONE_THREAD_ROWS": Program(multiplied_matrices(64, 1), powers(4, 12)),

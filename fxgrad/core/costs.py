@@ -112,6 +112,7 @@ TOGETHER_ENTRIES = 1 << 17  # entries of images with channels last that it copie
 SHARED_UNITS = 8  # pieces in which a convolution is shared
 LEAST_PRODUCTS = 128  # products of an entry in a piece of it, for which images are copied once more
 LEAST_PLACES = 1 << 10  # places that are summed in such a piece
+TRANSPOSED_BLOCK = 128  # rows and columns of a block of a matrix that is copied in the other order
 BLOCK_LENGTH = 512  # rows or columns of a block of a product of matrices, which threads share
 BLOCK_PRODUCTS = 1 << 21  # products of such a block, at least
 FEWEST_TILES = 4  # blocks below which whole arrays are computed at once

@@ -26,12 +26,13 @@ class Group:
     """The equations of a Graph as a function of NumPy arrays: positional operands → a list of results. It becomes
     machine code by `make`, a function of its space and of the code for NumPy, unless that is None."""
 
-    __slots__ = ("code", "cost", "native", "space", "tier", "tiles")
+    __slots__ = ("code", "cost", "is_tiled", "native", "space", "tier", "tiles")
 
     def __init__(self, graph: Graph, make: Callable[..., Any] | None = None):
         graph = Graph(graph.inputs, graph.equations, graph.outputs)  # which does not keep this in its cache
         self.space: Space | RowSpace = RowSpace(graph) if uses_reductions(graph) else Space(graph)
         self.code = compile_graph(graph, True)
+        self.is_tiled = isinstance(self.space, Space) and Tiles.pay(self.space)
         self.tiles: Tiles | None = None
         self.native: Callable[..., list[Any]] | None = None
         self.cost = numpy_time(graph)
@@ -57,7 +58,7 @@ class Group:
 
     def run_by_numpy(self, operands: Sequence[Any]) -> list[Any]:
         """Compute by NumPy: in tiles where the group is large, unless that raises a floating-point exception."""
-        if self.tiles is None and isinstance(self.space, Space) and Tiles.pay(self.space):
+        if self.tiles is None and self.is_tiled:
             self.tiles = Tiles(self.space)
         if self.tiles is not None:
             try:

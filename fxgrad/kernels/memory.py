@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import TRANSPOSED_BLOCK
+
 MEGABYTE = 1 << 20
 KEPT = 256 * MEGABYTE  # what may be free at the end of the heap before it is given back
 LARGEST = 128 * MEGABYTE  # an array above that has pages of its own, which it gives back when it is freed
@@ -30,6 +32,22 @@ GLIBC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THR
 def allocate(shape: Sequence[int], dtype: Any) -> np.ndarray:
     """Return an uninitialized array of a shape and dtype."""
     return np.empty(shape, dtype)
+
+
+def store(target: np.ndarray, x: np.ndarray) -> None:
+    """Store an array in a row-major one of its shape: block by block, where its columns lie as the rows of that, since
+    the lines of the cache that hold many rows push out one another."""
+    near = min(range(x.ndim), key=lambda axis: abs(x.strides[axis]) or x.nbytes, default=0)
+    is_turned = near < x.ndim - 1 and target.flags.c_contiguous
+    if not is_turned or min(x.shape[near], x.shape[-1]) <= 2 * TRANSPOSED_BLOCK:
+        target[...] = x
+        return
+    head = (slice(None),) * near
+    for start in range(0, x.shape[near], TRANSPOSED_BLOCK):
+        rows = (*head, slice(start, start + TRANSPOSED_BLOCK))
+        for first in range(0, x.shape[-1], TRANSPOSED_BLOCK):
+            block = (*rows, ..., slice(first, first + TRANSPOSED_BLOCK))
+            target[block] = x[block]
 
 
 def is_left_to_the_system() -> bool:

@@ -45,6 +45,7 @@ MEMORIES = {
     "compat/_declare/composite.py": "forwards, batches: kinds_of, flags of operands",
     "compat/_make/variates.py": "the places of normal numbers among those of their words, by their number",
     "compat/_core/dtypes.py": "dtypes by name, and by pairs of NumPy's dtypes",
+    "compat/_make/variates.py": "places of normal numbers, by how many there are",
     "compat/_declare/generated.py": "code objects by their text",
     "compat/_core/tape.py": "classes of nodes by their names",
     "compat/_core/backward/saved_tensors.py": "the saved places of one node by their names, while somebody has them",

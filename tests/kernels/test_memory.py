@@ -92,3 +92,12 @@ print(os.waitpid(child, 0)[1])
 """
     # LLVM would be loaded on the way, and stay.
     assert answer(code, FXGRAD_NATIVE="never") == ["1", "1", "0"]
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (300, 400), (3, 300, 400), (300, 3, 400), (600, 1, 600)])
+def test_arrays_are_stored_in_another_order(shape):
+    x = np.arange(int(np.prod(shape)), dtype="f4").reshape(shape)
+    for turned in (x, x.T, np.moveaxis(x, 0, -1) if shape else x, x.T[::-1] if shape else x):
+        stored = np.empty(turned.shape, "f4")
+        memory.store(stored, turned)
+        np.testing.assert_array_equal(stored, turned)

@@ -24,6 +24,7 @@ from ...extend import (
     is_on_cuda,
     namespace_of,
     native_function,
+    ops,
     use_device_of,
 )
 from ..errors import TensorError
@@ -135,7 +136,13 @@ def is_writable(array) -> bool:
 
 def copy_rows(value) -> Any:
     """Return a row-major copy of an array."""
-    return np.array(value, order="C") if type(value) is np.ndarray else copy_array(value)
+    if type(value) is not np.ndarray:
+        return copy_array(value)
+    if value.size < costs.FAR_CACHE_ENTRIES or value.flags.c_contiguous:
+        return np.array(value, order="C")
+    made = np.empty(value.shape, value.dtype)
+    ops.store(made, value)
+    return made
 
 
 def copy_array(value, order: Any = "C") -> Any:
@@ -149,11 +156,11 @@ def copy_array(value, order: Any = "C") -> Any:
 def fill(made: np.ndarray, values: np.ndarray) -> None:
     """Store an array in another one of its shape and dtype; threads share what is large."""
     if made.size < costs.SHARED_ENTRIES:
-        made[...] = values
+        ops.store(made, values)
         return
 
     def copy(first: int, last: int) -> None:
-        made[first:last] = values[first:last]
+        ops.store(made[first:last], values[first:last])
 
     native_function("threads.share_calls")(copy, len(made), 4 * costs.ENTRY_TIME * made.size)
 

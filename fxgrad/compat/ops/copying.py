@@ -160,12 +160,22 @@ def check_broadcast(have: tuple[int, ...], shape: tuple[int, ...]) -> None:
             )
 
 
+def fill_with_number(input: Tensor, value, name: str) -> Tensor:
+    """Write a number into every entry: directly, if the Tensor is plain."""
+    memory = writable_array(input)
+    if memory is None:
+        fill_number(input, value, name)
+    else:
+        memory[...] = cast_number(value, memory.dtype)
+        VERSIONS.record_change(memory, name, source_info.user_frame())
+    return input
+
+
 @expose("method")
 def fill_(input: Tensor, value) -> Tensor:
     """Write a number, or a Tensor without dimensions, into every entry."""
     if not isinstance(value, Tensor):
-        fill_number(input, value, "fill_")
-        return input
+        return fill_with_number(input, value, "fill_")
     if value.shape:
         raise TensorError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions.",
@@ -205,8 +215,7 @@ def fill_diagonal(input, fill_value, wrap: bool = False) -> Any:
 @expose("function method")
 def zero_(input: Tensor) -> Tensor:
     """Write zeros."""
-    fill_number(input, 0, "zero_")
-    return input
+    return fill_with_number(input, 0, "zero_")
 
 
 def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_format) -> Tensor:

@@ -56,7 +56,7 @@ def correlate(
     w_dilations: Numbers,
 ) -> np.ndarray | None:
     """Return the correlation of images (batch, group, channel, *n) with kernels (group, feature, channel, *k), or None
-    if NumPy is to compute it, because the correlation is small, of another dtype, or has numbers that are not
+    if NumPy is to compute it, because it has not cost enough yet, is of another dtype, or has numbers that are not
     finite."""
     mode = engine.mode()
     if mode == "never" or x.dtype is not w.dtype or x.dtype not in ELEMENTS:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...core.cache import Cache
-from ...core.costs import COMPILATION, FUNCTION_TIME, FUSED_ENTRIES, THREAD_WORK
+from ...core.costs import COMPILATION, FUNCTION_TIME, FUSED_ENTRIES
 from ...core.graph import Graph, Literal
 from ..memory import allocate
 from . import arrays, exceptions, lanes, math
@@ -47,8 +47,7 @@ def compute_entrywise(
     if native is None:
         return None
     y = allocate(x.shape, x.dtype)
-    effort = 4 * cost * x.size
-    raised = (native if effort < 2 * THREAD_WORK else Crew(native, x.size, effort))(0, x.size, x, y)
+    raised = Crew(native, x.size, 4 * cost * x.size)(0, x.size, x, y)
     return None if raised and concerns_somebody(raised) else y
 
 

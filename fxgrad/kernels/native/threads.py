@@ -127,15 +127,15 @@ class Crew:
     def __init__(self, native: Any, units: int, effort: float, numbered: bool = False):
         self.native, self.effort, self.numbered = native, effort, numbered
         self.most = min(int(effort // THREAD_WORK), units)
-        if len(native.argtypes) - 2 - numbered > board.MOST:  # more than a piece is handed over with
-            self.most = 1
+        if self.most > 1 and len(native.argtypes) - 2 - numbered > board.MOST:
+            self.most = 1  # more than a piece is handed over with
         if self.most > 1:
             self.function = address_of(native)
             self.kind = board.NUMBERED * numbered + board.RETURNS * (native.restype is not None)
             self.objects = [kind is ctypes.py_object for kind in native.argtypes[2 + numbered :]]
 
     def __call__(self, first: int, last: int, *arguments: Any) -> int:
-        count = min(thread_count(), self.most)
+        count = min(thread_count(), self.most) if self.most > 1 else 1
         pool: Any = POOL.tier.ask(self.effort) if count > 1 else None
         helpers = 0 if pool is None else pool.start(count - 1)
         if pool is None or not helpers:
