@@ -29,6 +29,12 @@ def of_entries(name: str, operands: int = 1) -> Callable[[int], Call]:
     return make
 
 
+def halved(n: int) -> Call:
+    """The conversion of n entries to half precision."""
+    x = row(n).astype("float32")
+    return lambda: x.astype("float16")
+
+
 def summed_in_runs(n: int) -> Call:
     """Sums of n runs of two entries."""
     x = row(2 * n).reshape(n // 16, 2, 8, 2)
@@ -136,6 +142,7 @@ TIMES: dict[str, Work] = {
     "OPERATION_TIME": Work(repeated(added), (1, 65), (1, 65)),
     "SLOW_OPERATION_TIME": Work(repeated(small_solution), (1, 65), (1, 65)),
     "ENTRY_TIME": Work(of_entries("add", 2), *ENTRIES),
+    "HALF_TIME": Work(halved, *ENTRIES),
     "FUNCTION_TIME": Work(of_entries("sinh"), *ENTRIES),
     "SPECIAL_TIME": Work(repeated(lambda: special("erf")(FEW)), (1, 17), (1, 17)),
     "SPECIAL_PASSES": Work(special("erf"), (FEW, MANY), (FEW * 0.5, MANY * 0.5)),  # of ENTRY_TIME each

@@ -47,6 +47,7 @@ OPERATION_TIME = 600  # an operation on a few numbers
 SLOW_OPERATION_TIME = 8e3  # one that has ten times as much to prepare, such as `solve`
 ENTRY_TIME = 0.5  # an entry of a sum or product
 RUN_PASSES = 40  # entries whose sums take as long as it takes to begin a run of a reduction
+HALF_TIME = 1.5  # an entry that is converted to or from half precision
 FUNCTION_TIME = 3.0  # an entry of exp and its kin
 SPECIAL_TIME = 6e4  # a call of a special function of a few numbers
 SPECIAL_PASSES = 50  # sums that a special function takes as long as

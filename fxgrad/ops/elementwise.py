@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core import arrays
 from ..core.aval import aval_of
 from ..core.common_errors import no_kernel
 from ..core.errors import NotDifferentiableError
+from ..kernels.conversion import conversion_kernel
 from ..kernels.power import real_power
 from ..kernels.selection import where_kernel
 from .kinds import elementwise, namespace_function
@@ -390,19 +390,13 @@ make_complex = elementwise(
 # -- dtype and identity ------------------------------------------
 
 
-def convert_kernel(xp: Any) -> Any:
-    def convert(x: Any, *, dtype: Any) -> Any:
-        if type(x) in (bool, int, float, complex):
-            return np.asarray(x).astype(dtype)[()]
-        if xp is np:
-            return x.astype(dtype)
-        return xp.astype(x, arrays.dtype_in(xp, dtype))
-
-    return convert
-
-
 convert = elementwise(
-    "convert", lambda t, y, x, *, dtype: t, kernel=convert_kernel, linear=(0,), finite=True, static=("dtype",)
+    "convert",
+    lambda t, y, x, *, dtype: t,
+    kernel=conversion_kernel,
+    linear=(0,),
+    finite=True,
+    static=("dtype",),
 )
 # A result of Python arithmetic among traced Python scalars is weak, as it is among plain ones.
 weaken = elementwise(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of
-from .elementwise import convert_kernel
+from ..kernels.conversion import conversion_kernel
 from .kinds import linear
 from .projection import project
 from .reduction import kernel_dtype
@@ -26,7 +26,7 @@ OPPOSITE_NORM = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 def complex_converter(xp: Any) -> Callable[[Any], Any]:
     """Return the conversion of operands for complex transforms: the standard takes only complex arrays, NumPy is faster
     for real ones."""
-    convert = convert_kernel(xp)
+    convert = conversion_kernel(xp)
 
     def as_complex(x: Any) -> Any:
         dtype = aval_of(x).dtype

@@ -43,7 +43,6 @@ MEMORIES = {
     "peers/jax/jitted.py": "programs of `transforms/jit.py` under the other precision",
     "peers/jax/trees.py": "structures with the keys of dicts in order, by equal ones",
     "compat/_declare/composite.py": "forwards, batches: kinds_of, flags of operands",
-    "compat/_make/variates.py": "the places of normal numbers among those of their words, by their number",
     "compat/_core/dtypes.py": "dtypes by name, and by pairs of NumPy's dtypes",
     "compat/_make/variates.py": "places of normal numbers, by how many there are",
     "compat/_declare/generated.py": "code objects by their text",

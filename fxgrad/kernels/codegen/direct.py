@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.costs import FUSED_ENTRIES, WHERE_ENTRIES
 from ..contraction import NUMBERS, dot_order, plan_contraction
+from ..conversion import goes_by_number
 from ..matmul import dot, is_small
 
 if TYPE_CHECKING:
@@ -92,8 +93,10 @@ def permutation(equation: Equation, operands: Sequence[str], name: Callable[[str
     return operands[0] + (".T" if axes == tuple(range(len(axes)))[::-1] else f".transpose({axes})")
 
 
-def conversion(equation: Equation, operands: Sequence[str], name: Callable[[str, Any], str]) -> str:
+def conversion(equation: Equation, operands: Sequence[str], name: Callable[[str, Any], str]) -> str | None:
     dtype = equation.params["dtype"]
+    if goes_by_number(equation.inputs[0].aval, dtype):  # for which the kernel has another way
+        return None
     return f"{operands[0]}.astype({name(str(dtype), dtype)})"
 
 

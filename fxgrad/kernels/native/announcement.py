@@ -3,7 +3,7 @@
 FUNCTIONS = {
     "accumulation": "accumulate_natively",
     "conv": "correlate",
-    "entrywise": "compute_entrywise",
+    "entrywise": "compute_entrywise convert_entries",
     "grid": "pullback sampler",
     "gru": "run_forward run_back",
     "lstm": "run_forward run_back",

@@ -6,13 +6,14 @@ primitives of one operand that take NumPy many passes, and Graphs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...core.cache import Cache
-from ...core.costs import COMPILATION, FUNCTION_TIME, FUSED_ENTRIES
+from ...core.costs import COMPILATION, ENTRY_TIME, FUNCTION_TIME, FUSED_ENTRIES, HALF_TIME
 from ...core.graph import Graph, Literal
 from ..memory import allocate
 from . import arrays, exceptions, lanes, math
@@ -58,21 +59,56 @@ def compile_entrywise(name: str, dtype: np.dtype, params: dict[str, Any]) -> Any
     function = Function(GROUP, [I64, I64, PTR, PTR], "i32")
     first, last, *objects = function.arguments
     x, y = (arrays.address(function, o) for o in objects)
+
+    def write_vector(place: Value, present: Value | None) -> None:
+        if present is None:
+            function.store(math.apply(name, function.load(x, type, place), **params), y, place)
+        else:
+            one = function.splat(function.load(x, type._replace(width=1), place), width)
+            value = math.apply(name, function.load_masked(x, present, type, place, one), **params)
+            function.store_masked(value, y, present, place)
+
     with exceptions.watch(function) as raised:
-        rest = (last - first) & (width - 1)
-        whole = last - rest
-        with function.loop(whole, first, step=width) as loop:
-            function.store(math.apply(name, function.load(x, type, loop.index), **params), y, loop.index)
-        with function.when(rest > 0):
-            present = function.lanes_below(rest, width)
-            one = function.splat(function.load(x, type._replace(width=1), whole), width)
-            value = math.apply(name, function.load_masked(x, present, type, whole, one), **params)
-            function.store_masked(value, y, present, whole)
-    function.return_value(raised.value)
-    code = compile_functions([function])
-    native = function_type(2)(code.address(GROUP))
-    native.code = code  # which lives as long
-    return native
+        write_vectors(function, first, last, width, write_vector)
+    return bind_group(function, raised, 2)
+
+
+def convert_entries(x: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """Convert a dense array to or from half precision; or return None if NumPy, which goes number by number, is to do
+    so."""
+    if not (x.flags.c_contiguous and x.flags.aligned):
+        return None
+    key = "convert", x.dtype, dtype
+    tier = _tiers.get(key)
+    if tier is None:
+        if not (lanes.is_known(x.dtype) and lanes.is_known(dtype) and lanes.converts(x.dtype, dtype)):
+            return None
+        if not math.converts_half():
+            return None
+        make = partial(compile_conversion, x.dtype, dtype)
+        tier = _tiers[key] = Tier(make, COMPILATION, f"conversion to {dtype}")
+    native = tier.ask(HALF_TIME * x.size)
+    if native is None:
+        return None
+    y = allocate(x.shape, dtype)
+    raised = Crew(native, x.size, 4 * ENTRY_TIME * x.size)(0, x.size, x, y)
+    return None if raised and concerns_somebody(raised) else y
+
+
+def compile_conversion(source: np.dtype, dtype: np.dtype) -> Any:
+    """Compile the conversion of entries of a dtype to another."""
+    width = vector_bytes() // max(source.itemsize, dtype.itemsize)
+    function = Function(GROUP, [I64, I64, PTR, PTR], "i32")
+    first, last, *objects = function.arguments
+    x, y = (arrays.address(function, o) for o in objects)
+
+    def write_vector(place: Value, present: Value | None) -> None:
+        value = lanes.load(function, x, source, place, width, present)
+        lanes.store(function, lanes.convert(value, source, dtype), y, dtype, place, present)
+
+    with exceptions.watch(function) as raised:
+        write_vectors(function, first, last, width, write_vector)
+    return bind_group(function, raised, 2)
 
 
 class EntrywiseGraph:
@@ -132,12 +168,25 @@ def compile_entries(graph: Graph) -> Any:
             lanes.store(function, values[v], y, v.aval.dtype, place, present)
 
     with exceptions.watch(function) as raised:
-        rest = (last - first) & (width - 1)
-        whole = last - rest
-        with function.loop(whole, first, step=width) as loop:
-            write_vector(loop.index, None)
-        with function.when(rest > 0):
-            write_vector(whole, function.lanes_below(rest, width))
+        write_vectors(function, first, last, width, write_vector)
+    return bind_group(function, raised, count)
+
+
+def write_vectors(
+    function: Function, first: Value, last: Value, width: int, write: Callable[[Value, Value | None], None]
+) -> None:
+    """Append the loop that writes vectors of consecutive entries, and what remains of one, of which a mask says which
+    entries are there."""
+    rest = (last - first) & (width - 1)
+    whole = last - rest
+    with function.loop(whole, first, step=width) as loop:
+        write(loop.index, None)
+    with function.when(rest > 0):
+        write(whole, function.lanes_below(rest, width))
+
+
+def bind_group(function: Function, raised: Any, count: int) -> Any:
+    """Compile a function of so many arrays, which returns the exceptions that it raised."""
     function.return_value(raised.value)
     code = compile_functions([function])
     native = function_type(count)(code.address(GROUP))

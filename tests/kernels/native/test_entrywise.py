@@ -1,5 +1,6 @@
 """Operations of many passes on large arrays, un-jitted: machine code gives what NumPy gives."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -61,3 +62,23 @@ def test_the_first_call_does_not_wait(monkeypatch):
     monkeypatch.setattr(entrywise, "compile_entrywise", lambda *key: asked.append(key))
     assert entrywise.compute_entrywise("erf", np.ones(100)) is None
     assert not asked
+
+
+@pytest.mark.parametrize("half", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("other", ["f4", "f8"])
+def test_conversions_to_and_from_half_precision_are_numpys(half, other, monkeypatch):
+    half = np.dtype(half)
+    limits = [6e4, -6e4] if half == np.float16 else [1e30, -1e30]
+    x = np.random.default_rng(0).standard_normal(5001) * 10.0 ** np.arange(5001).clip(0, 9)
+    x = np.concatenate([x.clip(-6e4, 6e4), np.linspace(-1e-7, 1e-7, 999), SPECIAL[:5], limits]).astype(other)
+    halves = x.astype(half)
+    monkeypatch.setattr(engine, "mode", lambda: "always")
+    found, back = entrywise.convert_entries(x, half), entrywise.convert_entries(halves, x.dtype)
+    assert found.dtype == half and back.dtype == x.dtype
+    np.testing.assert_array_equal(found.view("i2")[~np.isnan(x)], halves.view("i2")[~np.isnan(x)])
+    np.testing.assert_array_equal(back, halves.astype(other))
+    assert np.isnan(found.astype(other)[np.isnan(x)]).all()
+    np.testing.assert_array_equal(ops.convert(x, dtype=half).view("i2"), halves.view("i2"))
+    if half == np.float16:
+        with pytest.warns(RuntimeWarning, match="overflow"):
+            ops.convert(np.full(5000, 1e5, other), dtype=half)
