@@ -89,7 +89,7 @@ def has_lone_sum(equation: str) -> bool:
 
 def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
     """Raise where an equation is not one, or for more or fewer operands, or a letter for different sizes."""
-    given, arrow, result = equation.partition("->")
+    given, _, result = equation.partition("->")
     terms = given.split(",")
     for place, letter in enumerate(equation):
         if (
