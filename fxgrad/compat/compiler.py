@@ -39,6 +39,9 @@ def compile(
         fullgraph, dynamic, backend, mode, options, name, disable: accepted and without effect.
         recompile_limit, isolate_recompiles, shapes_spec: accepted and without effect.
 
+    Raises:
+        AssertionError: the model cannot be called.
+
     >>> @torch.compile(mode="max-autotune")
     ... def double(x):
     ...     return 2 * x
