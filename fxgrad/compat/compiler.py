@@ -31,13 +31,16 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: object = None,
 ) -> Any:
-    """Return the function or module itself; without one, a decorator that does so. The options are accepted, and
-    nothing is compiled: operations have compiled plans of their own.
+    """Return the function itself, or a module that calls the given one; without one, a decorator that does so. The
+    options are accepted, and nothing is compiled: operations have compiled plans of their own.
 
     Args:
         model: a function or module, or None.
         fullgraph, dynamic, backend, mode, options, name, disable: accepted and without effect.
         recompile_limit, isolate_recompiles, shapes_spec: accepted and without effect.
+
+    Raises:
+        AssertionError: the model cannot be called.
 
     >>> @torch.compile(mode="max-autotune")
     ... def double(x):
@@ -45,7 +48,16 @@ def compile(
     >>> double(torch.tensor(3.0))
     tensor(6.)
     """
-    return hand_back if model is None else model
+    if disable:
+        return hand_back if model is None else model
+    if model is None:
+        return compile
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    from .nn.modules.module import Module
+    from .nn.modules.optimized_module import OptimizedModule
+
+    return OptimizedModule(model) if isinstance(model, Module) else model
 
 
 def hand_back(function: Any) -> Any:

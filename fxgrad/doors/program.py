@@ -48,7 +48,7 @@ def run_program(arguments: list[str], command: str, purpose: str, prepare: Calla
         run_module(rest[0])
     elif first == ["-c"]:
         sys.argv = ["-c", *rest[1:]]
-        execute(compile(rest[0], "<string>", "exec"), None)
+        execute(compile(rest[0], "<string>", "exec", dont_inherit=True), None)
     else:
         sys.argv = arguments
         run_path(first[0])
@@ -76,7 +76,7 @@ def run_path(path: str) -> None:
             source = file.read()
     except OSError as error:
         end(f"{sys.executable}: can't open file {whole!r}: [Errno {error.errno}] {error.strerror}", 2)
-    execute(compile(source, whole, "exec"), None, whole)
+    execute(compile(source, whole, "exec", dont_inherit=True), None, whole)
 
 
 def run_module(name: str) -> None:

@@ -211,9 +211,10 @@ try:
 except ModuleNotFoundError:
     print(2.0, beside.x)
 
-def fail():
+def fail() -> int:
     raise ValueError("no")
 
+print(fail.__annotations__)
 if sys.argv[1:] == ["exit"]:
     sys.exit(7)
 if sys.argv[1:] == ["text"]:

@@ -116,6 +116,7 @@ def create_with_options(
     layout=None,
     pin_memory: bool = False,
     sparse_dim: int | None = None,
+    **unknown: Any,
 ) -> Tensor:
     """Make the Tensor of make_array(NumPy's dtype), or write its entries into `out`. Where the shape is known, nothing
     is made for the device "meta".
@@ -123,6 +124,8 @@ def create_with_options(
     A sparse `layout` gives Tensors without entries, with places in the first `sparse_dim` dimensions: see
     `create_sparse`. With `pin_memory` it is in pinned memory, if there is a CUDA device.
     """
+    if unknown:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(unknown))}'")
     if layout is not None and layout is not strided:
         own = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
 

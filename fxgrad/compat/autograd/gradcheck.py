@@ -12,6 +12,7 @@ from .._core.modes import with_modes
 from .._core.tensor import Tensor, refresh
 from .._declare.generated import entry_point
 from .._make.creation import from_numpy
+from .._read.printing import array_text
 from ..errors import GradcheckError
 from ..func.vectorize import vmap
 from ..ops.joining import stack
@@ -57,8 +58,8 @@ def jacobian_mismatch(
         whose = "inputs" if mode == "forward" else "outputs"
         what = f"While considering the {PARTS[part]} part of complex {whose} only, {what}"
     return GradcheckError(
-        f"{what} for output {output} with respect to input {input},\nnumerical:{numerical}\n"
-        f"analytical:{analytical}\n{note}",
+        f"{what} for output {output} with respect to input {input},\nnumerical:{array_text(np.asarray(numerical))}\n"
+        f"analytical:{array_text(np.asarray(analytical))}\n{note}",
         hint="the numerical one is right for inputs of torch.float64, away from kinks: compare backward with it",
     )
 

@@ -10,7 +10,7 @@ from .._core import strides
 from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.view_plan import BOUND_TYPES
-from ..errors import ArgumentValueError, DimensionError
+from ..errors import ArgumentError, ArgumentValueError, DimensionError
 from .arguments import place_hint
 
 
@@ -70,6 +70,8 @@ def check_dimension_count(used: int, shape: tuple[int, ...]) -> None:
 
 def position_in_dim(entry, shape: tuple[int, ...], dim: int) -> int:
     """Convert an integer of a key to a position along a dimension."""
+    if isinstance(entry, str):
+        raise ArgumentError("new(): invalid data type 'str'", hint="places by number: x[0], x[..., 0]")
     try:
         place = as_index(entry)
     except TypeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import SCALARS, aval_of, concretize, ops
-from .._core.dtypes import cast_number, from_numpy_dtype, short_name
+from .._core.dtypes import c_type_name, cast_number, short_name
 from .._core.error_messages import reword_error
 from .._core.tensor import Tensor, refresh, unwrap
 from .._declare.operation import operation
@@ -190,7 +191,7 @@ def where_method(self: Tensor, condition: Tensor, other) -> Tensor:
 )
 def masked_fill(input, mask, value) -> Any:
     """Replace entries by `value` where the mask is set."""
-    ensure_mask("masked_fill", mask)
+    ensure_mask("masked_fill_", mask, c_type_name)
     have, given = aval_of(input), aval_of(value)
     if given.shape:
         raise TensorError(
@@ -203,12 +204,11 @@ def masked_fill(input, mask, value) -> Any:
     return ops.where(mask, convert_value(value, have.dtype), input)
 
 
-def ensure_mask(operation: str, mask) -> None:
+def ensure_mask(operation: str, mask, name_dtype: Callable[[Any], str]) -> None:
     """Raise unless the mask is boolean."""
     if kind(mask) != "b":
         raise TensorError(
-            f"{operation} only supports boolean masks, but got mask with dtype "
-            f"{from_numpy_dtype(aval_of(mask).dtype).name}",
+            f"{operation} only supports boolean masks, but got mask with dtype {name_dtype(aval_of(mask).dtype)}",
             hint="mask.bool()",
         )
 
@@ -246,7 +246,7 @@ def masked_select(input, places, shape: tuple[int, ...]) -> Any:
 @operation("input mask source", inplace=True, out=False, direct=scatter_masked)
 def masked_scatter(input, mask, source) -> Any:
     """The elements of `source`, one after the other, where the mask is set."""
-    ensure_mask("masked_scatter", mask)
+    ensure_mask("masked_scatter_", mask, short_name)
     shape = np.broadcast_shapes(aval_of(input).shape, aval_of(mask).shape)
     check_same_dtype(input, source, "masked_scatter: expected self and source to have same dtypes")
     mask, input = ops.broadcast_to(mask, shape=shape), ops.broadcast_to(input, shape=shape)

@@ -88,8 +88,20 @@ def has_lone_sum(equation: str) -> bool:
 
 
 def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
-    """Raise where an equation is for more or fewer operands, or a letter for different sizes."""
-    terms = equation.partition("->")[0].split(",")
+    """Raise where an equation is not one, or for more or fewer operands, or a letter for different sizes."""
+    given, _, result = equation.partition("->")
+    terms = given.split(",")
+    for place, letter in enumerate(equation):
+        if (
+            not (letter.isascii() and letter.isalpha())
+            and letter not in ",."
+            and place - len(given) not in (0, 1)
+        ):
+            raise TensorError(
+                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in "
+                "[a-zA-Z]",
+                hint="letters for dimensions, commas between operands, and one -> before the result",
+            )
     if len(terms) != len(shapes):
         what = "fewer" if len(shapes) < len(terms) else "more"
         raise TensorError(
@@ -98,6 +110,12 @@ def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
         )
     seen: dict[str, int] = {}
     for i, (term, shape) in enumerate(zip(terms, shapes)):
+        if "..." not in term and len(term) != len(shape):
+            raise TensorError(
+                f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the number of "
+                f"dimensions ({len(shape)}) for operand {i} and no ellipsis was given",
+                hint=f"{len(shape)} letters in {term!r}, or ... for some of them",
+            )
         first, _, last = term.partition("...")
         for letter, size in [*zip(first, shape), *zip(reversed(last), reversed(shape))]:
             have = seen.get(letter, 1)
@@ -108,6 +126,16 @@ def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
                     hint=f"another letter than {letter} for one of them, or x.transpose(…)",
                 )
             seen[letter] = max(size, have)
+    for letter in result.replace(".", ""):
+        if letter not in seen or result.count(letter) > 1:
+            problem = (
+                "appears more than once in the output"
+                if letter in seen
+                else "does not appear in the equation for any input operand"
+            )
+            raise TensorError(
+                f"einsum(): output subscript {letter} {problem}", hint="each letter of the result once"
+            )
 
 
 # -- pairs of dimensions ------------------------------------------

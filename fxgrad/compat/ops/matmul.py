@@ -11,7 +11,7 @@ from ... import numpy as fnp
 from ...extend import SCALARS, BatchTracer, Bilinear, aval_of, kind_of, masked, ops
 from ...extend import dot as dot_arrays
 from ...numpy import contraction
-from .._core.dtypes import c_type_name
+from .._core.dtypes import c_type_name, short_name
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
 from .._declare.operation import operation
@@ -27,8 +27,16 @@ def check_product_dtypes(name: str, *operands) -> None:
     have = aval_of(operands[0]).dtype
     for want in [aval_of(x).dtype for x in operands[1:]]:
         if want != have:
+            first, second = short_name(have), short_name(want)
+            ranks = [aval_of(x).ndim for x in operands]
             raise TensorError(
-                f"expected m1 and m2 to have the same dtype, but got: {c_type_name(have)} != {c_type_name(want)}",
+                f"dot : expected both vectors to have same dtype, but found {first} and {second}"
+                if ranks == [1, 1]
+                else f"addmv input tensors must have the same dtype, but got {second}, {first}, and {second}"
+                if ranks == [2, 1]
+                else f"expected scalar type {first} but found {second}"
+                if name in ("bmm", "einsum")
+                else f"expected m1 and m2 to have the same dtype, but got: {c_type_name(have)} != {c_type_name(want)}",
                 hint=f"{name} does not promote: convert one operand with .to(…)",
             )
     if kind_of(have) == "b":

@@ -319,3 +319,10 @@ def test_equal_spaces_are_rounded_as_torch_rounds_them(dtype):
         ends, steps = (3 * generator.normal(size=2)).tolist(), int(generator.integers(2, 200))
         ours, theirs = (T.linspace(*ends, steps, dtype=getattr(T, dtype)).tolist() for T in (fxt, torch))
         assert ours == theirs
+
+
+@pytest.mark.parametrize("name", ["ones", "rand", "full", "arange", "eye", "zeros_like", "tril_indices"])
+def test_unknown_options_are_refused_in_the_name_of_the_function(name):
+    arguments = {"full": ((2,), 1.0), "zeros_like": (fxt.ones(2),), "tril_indices": (2, 2)}.get(name, (2,))
+    with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'names'"):
+        getattr(fxt, name)(*arguments, names=("a",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import operator
 import typing
@@ -228,7 +229,7 @@ def test_marks_of_scripts_and_compilers_return_what_they_get():
         assert mark(f) is f
     for mark in (fxt.jit.ignore(drop=True), fxt.compile(mode="max-autotune"), fxt.compiler.disable()):
         assert mark(f) is f
-    assert fxt.jit.trace(module, (fxt.ones(1),)) is module is fxt.compile(module) is fxt.jit.freeze(module)
+    assert fxt.jit.trace(module, (fxt.ones(1),)) is module is fxt.jit.freeze(module)
     assert isinstance(fxt.jit.ScriptModule(), fxt.nn.Module) and not isinstance(module, fxt.jit.ScriptModule)
     with pytest.raises(NotImplementedError, match=r"torch\.jit\.load is not there"):
         fxt.jit.load("x")
@@ -322,3 +323,34 @@ def test_flat_tensors():
             )
         )
     assert results[0] == results[1]
+
+
+def compiled_modules(t) -> list:
+    """What a module and its compiled form say of each other."""
+    module = t.nn.Sequential(t.nn.Linear(2, 1))
+    compiled = t.compile(module)
+    compiled.note = 3
+    compiled.eval()
+    copied = copy.deepcopy(compiled)
+    compiled.load_state_dict(compiled.state_dict())
+    found = [
+        type(compiled).__name__,
+        repr(compiled),
+        list(compiled.state_dict()),
+        [name for name, _ in compiled.named_modules()],
+        (compiled._orig_mod is module, module.note, module.training, compiled.training, copied.note),
+        (
+            isinstance(compiled, t.nn.Module),
+            copied._orig_mod is module,
+            t.compile(module, disable=True) is module,
+        ),
+        t.equal(compiled(t.ones(1, 2)), module(t.ones(1, 2))),
+    ]
+    with pytest.raises(AttributeError, match="'Sequential' object has no attribute 'absent'"):
+        compiled.absent  # noqa: B018
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own compiler
+def test_compiled_modules_are_modules_around_the_given_ones():
+    assert compiled_modules(fxt) == compiled_modules(torch)

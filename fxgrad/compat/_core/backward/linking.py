@@ -11,20 +11,27 @@ from ..primitives import declare_primitive
 from ..tape import Node, PrimitiveName, TapeInterpreter, TapeTracer
 
 # The operations, and torch's name for those whose gradients are recorded under that of another.
-LINKED = {
-    **{f"{kind}_pool{rank}d": "" for kind in ("avg", "adaptive_avg", "adaptive_max") for rank in (1, 2, 3)},
-    **{f"max_{kind}{rank}d": "" for kind in ("pool", "unpool") for rank in (1, 2, 3)},
-    **{f"max_pool{rank}d_with_indices": "" for rank in (1, 2, 3)},
-    "copysign": "Mul",
-    **dict.fromkeys(
-        ("fractional_max_pool", "hardshrink", "hardtanh", "leaky_relu", "nll_loss", "softshrink"), ""
-    ),
-    **{
-        "prelu": "PreluKernelBackward",
-        "relu": "ThresholdBackward",
-        "relu6": "HardtanhBackward",
-        "threshold": "",
-    },
+POOLS = (
+    "avg_pool{}d",
+    "adaptive_avg_pool{}d",
+    "adaptive_max_pool{}d",
+    "max_pool{}d",
+    "max_pool{}d_with_indices",
+)
+LINKED = dict.fromkeys([name.format(rank) for name in POOLS for rank in (1, 2, 3)], "") | {
+    "fractional_max_pool": "",
+    "grid_sampler_2d": "",
+    "grid_sampler_3d": "",
+    "hardshrink": "",
+    "hardtanh": "",
+    "leaky_relu": "",
+    "nll_loss": "",
+    "pad": "",
+    "prelu": "PreluKernelBackward",
+    "relu": "ThresholdBackward",
+    "relu6": "HardtanhBackward",
+    "softshrink": "",
+    "threshold": "",
 }
 
 
