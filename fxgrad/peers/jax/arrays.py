@@ -20,7 +20,7 @@ from ...core import pytree
 from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ...core.errors import DTypeError, ImmutableError
-from ...core.fp_errors import ERROR_STATE, IGNORE
+from ...core.fp_errors import call_silently, run_silently
 from ...core.interpreter import Tracer
 from ...core.surface import SurfaceObject, is_object
 from ...numpy.at_index import At as FullAt
@@ -40,7 +40,7 @@ from .dtypes import (
 from .indices import is_within
 
 VALUES = (np.generic, Tracer)
-SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
+FLOAT = np.float32
 INSTANCES: set[type] = set()  # the classes of arrays and of keys
 AS_ARRAY: dict[type, Callable[[Any], Any]] = {
     ndarray: np.asarray
@@ -282,7 +282,7 @@ def array_of(value: Any) -> Any:
     """Return a result of this library as programs see it: arrays, numbers and traced values as an `Array`, also inside
     containers."""
     kind = type(value)
-    if (kind is ndarray or kind is np.float32) and value.dtype is SINGLE:  # most results
+    if (kind is ndarray or kind is FLOAT) and value.dtype is SINGLE:  # most results
         array = NEW(Array)
         array._fx_value = value
         return array
@@ -343,39 +343,36 @@ def operand_of(other: Any) -> Any:
     return NotImplemented
 
 
-def make_operator(function: Callable[[Any, Any], Any], reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Make the method of an operator of two operands."""
+def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bool = False) -> Any:
+    """Make the method of an operator of two operands: of a function, and of what computes it on NumPy's arrays."""
 
     def method(self: Array, other: Any) -> Any:
         a = self._fx_value
-        b = (
-            other
-            if type(other) in SCALARS
-            else other._fx_value
-            if type(other) is Array
-            else operand_of(other)
-        )
-        if type(a) is type(b) is ndarray:
-            if a.dtype is not b.dtype:
-                a, b = with_common_dtype([a, b])
-        elif type(b) in SCALARS:
+        b = other._fx_value if type(other) is Array else other
+        # Mostly, and quicker.
+        if (type(a) is ndarray or type(a) is FLOAT) and a.dtype is SINGLE:
+            kind = type(b)
+            if b.dtype is SINGLE if kind is ndarray or kind is FLOAT else kind in SCALARS:
+                try:
+                    y = run_silently(plain, b, a) if reflected else run_silently(plain, a, b)
+                except RuntimeError:  # another thread computes
+                    y = call_silently(plain, b, a) if reflected else call_silently(plain, a, b)
+                # As `array_of`, without its call.
+                if (type(y) is ndarray or type(y) is FLOAT) and y.dtype is SINGLE:
+                    array = NEW(Array)
+                    array._fx_value = y
+                    return array
+                return array_of(y)
+        if type(other) is not Array:
+            b = operand_of(other)
+        if type(b) in SCALARS:
             if type(a) not in SCALARS and a.dtype is not SINGLE and a.dtype.kind == "V":
                 b = fit_number(b, a.dtype)
         elif b is NotImplemented:
             return NotImplemented
         elif type(a) in SCALARS or a.dtype is not b.dtype:
             a, b = with_common_dtype([a, b])
-        token = SET_STATE(IGNORE)
-        try:
-            y = function(b, a) if reflected else function(a, b)
-            # As `array_of`, without its call.
-            if (type(y) is ndarray or type(y) is np.float32) and y.dtype is SINGLE:
-                array = NEW(Array)
-                array._fx_value = y
-                return array
-            return array_of(y)
-        finally:
-            RESET_STATE(token)
+        return array_of(call_silently(function, b, a) if reflected else call_silently(function, a, b))
 
     return method
 
@@ -393,11 +390,12 @@ OPERATORS = (
 def attach_operators() -> None:
     """Give arrays Python's operators."""
     for name in OPERATORS:
-        function = {"pow": fnp.power, "matmul": fnp.matmul}.get(name, getattr(operator, f"__{name}__"))
-        setattr(Array, f"__{name}__", make_operator(function))
-        setattr(Array, f"__r{name}__", make_operator(function, reflected=True))
-    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(Array, f"__{name}__", make_operator(getattr(fnp, COMPARISONS[name])))
+        plain = getattr(operator, f"__{name}__")
+        function = {"pow": fnp.power, "matmul": fnp.matmul}.get(name, plain)
+        setattr(Array, f"__{name}__", make_operator(function, plain))
+        setattr(Array, f"__r{name}__", make_operator(function, plain, reflected=True))
+    for name, ufunc in COMPARISONS.items():
+        setattr(Array, f"__{name}__", make_operator(getattr(fnp, ufunc), getattr(np, ufunc)))
     for function in (bool, int, float, complex, operator.index):
         setattr(Array, f"__{function.__name__}__", make_conversion(function))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from functools import wraps
@@ -14,7 +15,7 @@ from ... import numpy as fnp
 from ... import ops
 from ...core import pytree
 from ...core.aval import SCALARS, is_differentiable
-from ...core.fp_errors import ERROR_STATE, IGNORE
+from ...core.fp_errors import call_silently, run_silently
 from ...core.interpreter import CURRENT, Tracer
 from .arrays import NEW, Array, array_of, described, value_of
 from .devices import Sharding, as_sharding
@@ -28,56 +29,116 @@ from .dtypes import (
     result_type,
     with_common_dtype,
 )
-from .keywords import KEYWORDS, refuse_out
+from .keywords import KEYWORDS, Keywords, refuse_out
 from .meanings import Meaning, meaning_of
 
-SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
 WORD = np.dtype(np.int32)
 SMALL = frozenset([np.dtype(np.float16), np.dtype(np.int8)])
+FLOAT = np.float32
+INERT = frozenset([int, float, bool, str, type(None)])  # what functions take as it is
 
 
 def lift(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of this library as one of arrays, with JAX's dtypes, and silent as JAX about floating-point
-    errors."""
+    errors.
+
+    Most calls are of arrays of one dtype, with Python's numbers, words and shapes beside them. Their values go straight
+    to the function, or to NumPy's where no level is to know of it; all others as `call_as_meant` has them.
+    """
     meaning = meaning_of(function)
-    first, limit, is_question = meaning.first, meaning.limit, meaning.is_question
-    usual = SINGLE if meaning.floats else WORD
+    plain, is_question, current = meaning.plain, meaning.is_question, CURRENT.get
+    has_plain, is_limited, below = plain is not None, meaning.below < math.inf, meaning.below
 
     @wraps(function)
     def lifted(*args: Any, **kwargs: Any) -> Any:
-        token = SET_STATE(IGNORE)
-        try:
-            count = 0 if kwargs else len(args)
-            # Mostly, and quicker; so are two of one dtype, and `where`.
-            if (
-                count == 1
-                and type(args[0]) is Array
-                and type(a := args[0]._fx_value) not in SCALARS
-                and (a.dtype is SINGLE or a.dtype is usual)
-            ):
-                y = function(a)
-            elif (
-                count == 2 + first <= limit
-                and type(args[0]) is type(args[-2]) is type(args[-1]) is Array
-                and type(a := args[-2]._fx_value) is type(b := args[-1]._fx_value) is ndarray
-                and a.dtype is b.dtype
-                and (a.dtype is SINGLE or a.dtype is usual)
-            ):
-                y = function(args[0]._fx_value, a, b) if first else function(a, b)
-            else:
-                y = call_as_meant(function, meaning, args, kwargs)
-            # As `array_of`, without its call.
-            if (type(y) is ndarray or type(y) is np.float32) and y.dtype is SINGLE:
-                array = NEW(Array)
-                array._fx_value = y
-                return array
-            return y if is_question else array_of(y)
-        finally:
-            RESET_STATE(token)
+        values: Any = args
+        if (
+            has_plain
+            and len(args) == 1
+            and type(a := args[0]) is Array
+            and type(x := a._fx_value) is ndarray
+            and x.dtype is SINGLE
+            and not kwargs
+        ):
+            values, is_plain = (x,), not is_limited or x.size < below
+        else:
+            values, is_plain = straight_values(meaning, args, kwargs)
+        if is_plain and not current().observer:
+            try:
+                y = run_silently(plain, *values, **kwargs)
+                if type(y) is ndarray and y.dtype is SINGLE:
+                    array = NEW(Array)
+                    array._fx_value = y
+                    return array
+                return y if is_question else array_of(y)
+            except Exception:  # which is explained below, unless another thread computes
+                pass
+        if values is None:
+            y = call_silently(call_as_meant, function, meaning, args, kwargs)
+        else:
+            y = call_silently(function, *values, **kwargs)
+        return y if is_question else array_of(y)
 
     setattr(lifted, KEYWORDS, meaning.keywords)
-    kernel = getattr(getattr(function, "primitive", None), "kernel", None)
-    return shorten(lifted, kernel) if isinstance(kernel, np.ufunc) and kernel.nin == 1 else lifted
+    return lifted
+
+
+def straight_values(meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> tuple[Any, bool]:
+    """Return the values of arguments, if the function can be called on them as they are, and whether NumPy's can: if
+    its arrays have one dtype, that of most. Otherwise None."""
+    known: Any = None
+    is_plain = meaning.plain is not None
+    values: list[Any] = []
+    if len(args) > meaning.limit or (kwargs and not is_straight(meaning.keywords, kwargs)):
+        return None, False
+    for a in args:
+        kind = type(a)
+        if kind is Array:
+            parts: Any = (a,)
+            a = a._fx_value
+        elif kind is tuple or kind is list:
+            if kind is tuple and all([type(part) is int for part in a]):
+                values.append(a)
+                continue
+            parts = a
+            a = kind([part._fx_value for part in a if type(part) is Array])
+            if len(a) < len(parts):
+                return None, False
+        elif kind in INERT and len(values) >= meaning.numbers:
+            values.append(a)
+            continue
+        else:
+            return None, False
+        for part in parts:
+            value = part._fx_value
+            if type(value) is ndarray or type(value) is FLOAT:
+                dtype = value.dtype
+            elif isinstance(value, Tracer) and not value.weak:
+                dtype, is_plain = value.dtype, False
+            else:
+                return None, False
+            if dtype is not known and len(values) >= meaning.first:
+                if known is not None or not (dtype is SINGLE or (dtype is WORD and not meaning.floats)):
+                    return None, False
+                known = dtype
+        values.append(a)
+    if known is None:
+        return None, False
+    if is_plain and type(values[0]) is ndarray and values[0].size >= meaning.below:
+        is_plain = False
+    return values, is_plain
+
+
+def is_straight(keywords: Keywords, kwargs: dict[str, Any]) -> bool:
+    """Whether keywords are the function's own, and their values such as it takes."""
+    if not kwargs.keys() <= keywords.plain:
+        return False
+    for value in kwargs.values():
+        if type(value) not in INERT and not (
+            type(value) is tuple and all([type(part) is int for part in value])
+        ):
+            return False
+    return True
 
 
 def call_as_meant(function: Callable[..., Any], meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -208,35 +269,6 @@ def widen(function: Any, values: Any, y: Any) -> Any:
             for v in values
         ]
     )
-
-
-def shorten(lifted: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return a function of one array that calls the ufunc itself for arrays of the most frequent dtype."""
-    current = CURRENT.get
-
-    @wraps(lifted)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if (
-            kwargs
-            or len(args) != 1
-            or type(x := args[0]) is not Array
-            or type(value := x._fx_value) is not ndarray
-            or value.dtype is not SINGLE
-            or current().observer
-        ):
-            return lifted(*args, **kwargs)
-        token = SET_STATE(IGNORE)
-        try:
-            y = ufunc(value)
-        finally:
-            RESET_STATE(token)
-        if type(y) is ndarray and y.dtype is SINGLE:
-            array = NEW(Array)
-            array._fx_value = y
-            return array
-        return array_of(y)
-
-    return function
 
 
 # -- methods of arrays -----------------------------------------------------------------------------------------------

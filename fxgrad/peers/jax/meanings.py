@@ -5,11 +5,13 @@ A `Meaning` is read off a function's name, once; `lifting` does what it says at 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import numpy as fnp
 from ... import ops
 from .keywords import Keywords, place_of_out
 
@@ -81,6 +83,8 @@ class Meaning(NamedTuple):
     floats: bool  # integers are taken as floating-point numbers
     keeps_weak: bool
     keywords: Keywords
+    plain: Callable[..., Any] | None  # what computes it on NumPy's arrays
+    below: float  # of fewer entries than these
 
 
 def meaning_of(function: Callable[..., Any]) -> Meaning:
@@ -101,7 +105,20 @@ def meaning_of(function: Callable[..., Any]) -> Meaning:
         floats=name in FLOATING,
         keeps_weak=name in WEAK or ((is_entrywise or is_in(path, WEAKENING)) and name not in STRONG),
         keywords=Keywords(function),
+        plain=plain_function(function, name),
+        below=getattr(function, "below", math.inf),
     )
+
+
+def plain_function(function: Callable[..., Any], name: str) -> Callable[..., Any] | None:
+    """Return the function of NumPy's that one of ours is on NumPy's arrays, if it is known."""
+    kernel = getattr(getattr(function, "primitive", None), "kernel", None)
+    if isinstance(kernel, np.ufunc):
+        return kernel
+    namesake: Any = getattr(np, name, None)
+    if getattr(fnp, name, None) is function and (name == "where" or isinstance(namesake, np.ufunc)):
+        return namesake
+    return getattr(function, "reference", None)
 
 
 def is_in(path: str, packages: tuple[str, ...]) -> bool:
