@@ -20,9 +20,9 @@ from ...core import pytree
 from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ...core.errors import DTypeError, ImmutableError
-from ...core.fp_errors import call_silently, run_silently
-from ...core.interpreter import Tracer
-from ...core.surface import SurfaceObject, is_object
+from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
+from ...core.interpreter import VALUES, Tracer
+from ...core.surface import SurfaceObject, is_object, make_object
 from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
 from .devices import OnDevice
@@ -39,9 +39,9 @@ from .dtypes import (
 )
 from .indices import is_within
 
-VALUES = (np.generic, Tracer)
-FLOAT = np.float32
+FLOAT, GET_STATE = np.float32, ERROR_STATE.get
 INSTANCES: set[type] = set()  # the classes of arrays and of keys
+BOUNDS = frozenset([int, type(None)])  # of slices
 AS_ARRAY: dict[type, Callable[[Any], Any]] = {
     ndarray: np.asarray
 }  # what makes arrays of objects of packages' classes
@@ -72,6 +72,19 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
         array = NEW(Array)
         array._fx_value = narrow(value)
         return array
+
+    def __fxgrad_flatten__(self) -> tuple[tuple[Any, ...], None]:
+        return (self._fx_value,), None
+
+    @classmethod
+    def __fxgrad_unflatten__(cls, _: None, leaves: Any) -> Any:
+        (value,) = leaves
+        kind = type(value)
+        if kind in VALUES and kind not in SCALARS and value.dtype is SINGLE:  # mostly, and quicker
+            array = NEW(Array)
+            array._fx_value = value
+            return array
+        return make_object(Array, value)
 
     def __fxgrad_call__(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         from .lifting import lift  # which is made of arrays
@@ -199,11 +212,12 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     # -- methods that are not a function's -------------------------------------------------------------------------
     def __getitem__(self, key: Any) -> Any:
         value = self._fx_value
-        if type(key) is int and type(value) is ndarray and value.ndim:
-            n = len(value)  # the nearest entry, if it is beyond
+        kind = type(value)
+        if type(key) is int and kind in VALUES and kind not in SCALARS and value.shape:
+            n = value.shape[0]  # the nearest entry, if it is beyond
             return array_of(value[key if -n <= key < n else 0 if key < 0 else n - 1])
         key = value_of(key)
-        if type(value) in SCALARS:
+        if kind in SCALARS:
             value = np.asarray(value, self.dtype)
         if is_within(key, self.shape):
             return array_of(as_value(value)[key])
@@ -262,6 +276,8 @@ def value_of(argument: Any) -> Any:
     if isinstance(argument, ScalarKind):
         return argument.dtype
     if kind is slice:
+        if type(argument.start) in BOUNDS and type(argument.stop) in BOUNDS and type(argument.step) in BOUNDS:
+            return argument
         return slice(*map(index_of, (argument.start, argument.stop, argument.step)))
     if is_object(argument) and argument._fx_is_box:
         return argument._fx_value
@@ -282,13 +298,15 @@ def array_of(value: Any) -> Any:
     """Return a result of this library as programs see it: arrays, numbers and traced values as an `Array`, also inside
     containers."""
     kind = type(value)
-    if (kind is ndarray or kind is FLOAT) and value.dtype is SINGLE:  # most results
+    if (
+        kind is ndarray or (kind in VALUES and kind not in SCALARS)
+    ) and value.dtype is SINGLE:  # most results
         array = NEW(Array)
         array._fx_value = value
         return array
     if kind is Array or value is None or kind is str:
         return value
-    if kind in PLAIN or isinstance(value, VALUES):
+    if kind in PLAIN or isinstance(value, np.generic | Tracer):
         held: Any = value
         if kind is bool:  # of which there are no weak ones
             held = np.bool_(held)
@@ -336,7 +354,7 @@ def operand_of(other: Any) -> Any:
         return other._fx_value
     if kind in SCALARS:
         return other
-    if kind in PLAIN or isinstance(other, VALUES):
+    if kind in PLAIN or isinstance(other, np.generic | Tracer):
         return narrow(other)
     if hasattr(kind, "__jax_array__"):
         return other.__jax_array__()._fx_value
@@ -372,7 +390,9 @@ def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bo
             return NotImplemented
         elif type(a) in SCALARS or a.dtype is not b.dtype:
             a, b = with_common_dtype([a, b])
-        return array_of(call_silently(function, b, a) if reflected else call_silently(function, a, b))
+        if reflected:
+            a, b = b, a
+        return array_of(function(a, b) if GET_STATE() is IGNORE else call_silently(function, a, b))
 
     return method
 

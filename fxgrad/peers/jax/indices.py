@@ -21,6 +21,10 @@ def is_within(key: Any, shape: tuple[int, ...]) -> bool:
             axis += k is not None
         elif k is Ellipsis:
             axis = len(shape) - sum(axes_of(e) for e in keys[place + 1 :])
+        elif type(k) is int:
+            if axis < len(shape) and not -shape[axis] <= k < shape[axis]:
+                return False
+            axis += 1
         elif isinstance(k, int | ndarray | np.generic) and not isinstance(k, bool):
             entries = np.asarray(k)
             if entries.dtype.kind == "b":

@@ -15,7 +15,7 @@ from ... import numpy as fnp
 from ... import ops
 from ...core import pytree
 from ...core.aval import SCALARS, is_differentiable
-from ...core.fp_errors import call_silently, run_silently
+from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
 from ...core.interpreter import CURRENT, Tracer
 from .arrays import NEW, Array, array_of, described, value_of
 from .devices import Sharding, as_sharding
@@ -34,7 +34,7 @@ from .meanings import Meaning, meaning_of
 
 WORD = np.dtype(np.int32)
 SMALL = frozenset([np.dtype(np.float16), np.dtype(np.int8)])
-FLOAT = np.float32
+FLOAT, GET_STATE = np.float32, ERROR_STATE.get
 INERT = frozenset([int, float, bool, str, type(None)])  # what functions take as it is
 
 
@@ -51,16 +51,9 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def lifted(*args: Any, **kwargs: Any) -> Any:
-        values: Any = args
-        if (
-            has_plain
-            and len(args) == 1
-            and type(a := args[0]) is Array
-            and type(x := a._fx_value) is ndarray
-            and x.dtype is SINGLE
-            and not kwargs
-        ):
-            values, is_plain = (x,), not is_limited or x.size < below
+        x = args[0]._fx_value if len(args) == 1 and not kwargs and type(args[0]) is Array else None
+        if type(x) is ndarray and x.dtype is SINGLE:
+            values, is_plain = (x,), has_plain and (not is_limited or x.size < below)
         else:
             values, is_plain = straight_values(meaning, args, kwargs)
         if is_plain and not current().observer:
@@ -75,8 +68,10 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                 pass
         if values is None:
             y = call_silently(call_as_meant, function, meaning, args, kwargs)
-        else:
+        elif kwargs or GET_STATE() is not IGNORE:
             y = call_silently(function, *values, **kwargs)
+        else:
+            y = function(*values)
         return y if is_question else array_of(y)
 
     setattr(lifted, KEYWORDS, meaning.keywords)
@@ -87,37 +82,30 @@ def straight_values(meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> tupl
     """Return the values of arguments, if the function can be called on them as they are, and whether NumPy's can: if
     its arrays have one dtype, that of most. Otherwise None."""
     known: Any = None
-    is_plain = meaning.plain is not None
+    is_plain, first = meaning.plain is not None, meaning.first
     values: list[Any] = []
     if len(args) > meaning.limit or (kwargs and not is_straight(meaning.keywords, kwargs)):
         return None, False
     for a in args:
         kind = type(a)
+        parts: Any = ()
         if kind is Array:
-            parts: Any = (a,)
             a = a._fx_value
-        elif kind is tuple or kind is list:
-            if kind is tuple and all([type(part) is int for part in a]):
-                values.append(a)
-                continue
-            parts = a
-            a = kind([part._fx_value for part in a if type(part) is Array])
-            if len(a) < len(parts):
+            parts = (a,)
+        elif kind is list or (kind is tuple and not all([type(part) is int for part in a])):
+            parts = [part._fx_value for part in a if type(part) is Array]
+            if len(a) != len(parts):
                 return None, False
-        elif kind in INERT and len(values) >= meaning.numbers:
-            values.append(a)
-            continue
-        else:
+            a = parts
+        elif kind is not tuple and (kind not in INERT or len(values) < meaning.numbers):
             return None, False
         for part in parts:
-            value = part._fx_value
-            if type(value) is ndarray or type(value) is FLOAT:
-                dtype = value.dtype
-            elif isinstance(value, Tracer) and not value.weak:
-                dtype, is_plain = value.dtype, False
-            else:
-                return None, False
-            if dtype is not known and len(values) >= meaning.first:
+            if type(part) is not ndarray and type(part) is not FLOAT:
+                if not isinstance(part, Tracer) or part.weak:
+                    return None, False
+                is_plain = False
+            dtype = part.dtype
+            if dtype is not known and len(values) >= first:
                 if known is not None or not (dtype is SINGLE or (dtype is WORD and not meaning.floats)):
                     return None, False
                 known = dtype

@@ -45,13 +45,34 @@ def sort_keys(node: Any) -> Any:
     return OPTREE.tree_structure(items, namespace=NAMESPACE)
 
 
-def is_in_order(tree: dict[Any, Any]) -> bool:
-    """Whether the keys of a dict are in order, or have none."""
-    keys = [*tree]
-    try:
-        return keys == sorted(keys)
-    except TypeError:
-        return True
+UNSETTLED = object()
+
+
+def settle(tree: Any, kinds: frozenset[type]) -> Any:
+    """Return a tree of Python's containers, whose leaves are of these classes, with dicts in the order of their keys:
+    itself, if all are. Return UNSETTLED if a leaf is of another class."""
+    kind = type(tree)
+    if kind in kinds:
+        return tree
+    if kind is dict:
+        given = [*tree]
+        try:
+            keys = sorted(given)
+        except TypeError:  # they have no order
+            keys = given
+        is_same, children = keys == given, [tree[key] for key in keys]
+    elif kind is tuple or kind is list:
+        is_same, keys, children = True, [], tree
+    else:
+        return UNSETTLED
+    parts = []
+    for child in children:
+        part = child if type(child) in kinds else settle(child, kinds)
+        if part is UNSETTLED:
+            return part
+        is_same = is_same and part is child
+        parts.append(part)
+    return tree if is_same else dict(zip(keys, parts)) if kind is dict else kind(parts)
 
 
 def flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], Any]:
