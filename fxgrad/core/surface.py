@@ -47,7 +47,7 @@ class SurfaceObject:
 
     def __fxgrad_value__(self) -> Any:
         """Return the value with which levels compute: an array or a tracer."""
-        raise NotImplementedError
+        return self._fx_value
 
     @staticmethod
     def __fxgrad_object__(value: Any, shared: bool = False) -> Any:

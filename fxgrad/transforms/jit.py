@@ -14,6 +14,7 @@ from ..core.cache import Cache
 from ..core.common_errors import not_a_function
 from ..core.devices import CPU, DEFAULT_DEVICE
 from ..core.errors import StaticArgumentError, StructureError
+from ..core.fp_errors import ERROR_STATE, IGNORE
 from ..core.graph import Graph
 from ..core.interpreter import (
     CURRENT,
@@ -42,6 +43,8 @@ from .shape_struct import ShapeDtypeStruct, lacks_data
 if TYPE_CHECKING:
     from ..core.observer import Observer
     from .lowered import Lowered
+
+SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
 
 
 def stage_call(
@@ -230,6 +233,7 @@ class jit(Generic[P, R]):
     names: set[str]
     static: tuple[int, ...]
     cache: Cache
+    is_silent = False  # whether nothing warns of floating-point errors of the compiled code
 
     @overload
     def __new__(cls, fun: Callable[P, R], **options: Any) -> jit[P, R]: ...
@@ -342,13 +346,17 @@ class jit(Generic[P, R]):
             if code is None:  # not settled: Python computes, and asks from time to time
                 entry.pause -= 1
                 code = entry.plain if entry.pause > 0 else entry.choose_code()
+            token = SET_STATE(IGNORE) if self.is_silent else None
             try:
                 results = code(*leaves)
             except KERNEL_ERRORS as error:
                 entry.raise_with_location(error, code)
+            finally:
+                if token is not None:
+                    RESET_STATE(token)
             if entry.results_may_share:
                 results = unshare_results(results, [*leaves, *entry.optimized.captured.values()])
-            return pytree.unflatten(entry.structure, results)
+            return entry.structure.unflatten(results)
         except BaseException as error:  # as `api_boundary`, without its call
             leave_library(error, outer)
             raise

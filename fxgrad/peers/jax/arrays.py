@@ -64,9 +64,6 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     __array_priority__ = 100  # NumPy's arrays leave operators to this one
 
     # -- as a surface object ---------------------------------------------------------------------------------------
-    def __fxgrad_value__(self) -> Any:
-        return self._fx_value
-
     @staticmethod
     def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
         array = NEW(Array)
@@ -460,7 +457,9 @@ class IndexedUpdate:
         if name not in ("get", "apply"):
             values = tuple([fit(value_of(v), aval_of(x).dtype) for v in values])
         method = getattr(FullAt(x)[self.key], name)
-        return array_of(method(*values, mode=mode, **{n: value_of(v) for n, v in options.items()}))
+        if options:
+            options = {n: value_of(v) for n, v in options.items()}
+        return array_of(method(*values, mode=mode, **options))
 
 
 def make_update(name: str) -> Callable[..., Any]:

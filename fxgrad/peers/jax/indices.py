@@ -9,6 +9,8 @@ from numpy import ndarray
 
 from ...core.interpreter import Tracer
 
+LEAST, GREATEST = np.minimum.reduce, np.maximum.reduce
+
 
 def is_within(key: Any, shape: tuple[int, ...]) -> bool:
     """Whether an index can be seen to have no integer out of bounds: of slices, masks, and plain integers."""
@@ -33,7 +35,7 @@ def is_within(key: Any, shape: tuple[int, ...]) -> bool:
             if axis >= len(shape):
                 return True  # too many: NumPy says so
             n = shape[axis]
-            if entries.size and not (entries.min() >= -n and entries.max() < n):
+            if entries.size and not (LEAST(entries, None) >= -n and GREATEST(entries, None) < n):
                 return False
             axis += 1
         elif isinstance(k, Tracer):

@@ -7,18 +7,15 @@ from functools import partial
 from typing import Any
 
 from ...core.cache import Cache
-from ...core.fp_errors import ERROR_STATE, IGNORE
+from ...core.fp_errors import call_silently
 from ...core.pytree import LEAF
 from ...core.surface import make_object, object_kinds, with_object_kinds
 from ...transforms import jit as jitting
 from . import trees
 from .arrays import Array, array_of
-from .dtypes import NARROW, is_wide
+from .dtypes import DEPENDENT
 from .programs import on_arrays
 from .sharding import place_all
-
-SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
-CALL = jitting.jit.__call__
 
 
 class Results:
@@ -36,8 +33,10 @@ class Results:
 
     def unflatten(self, values: Iterable[Any]) -> Any:
         """Return the result for flat values."""
-        found = [make(v) for make, v in zip(self.makers, values)]
-        return found[0] if self.treedef is LEAF else self.treedef.unflatten(found)
+        if self.treedef is LEAF:
+            (make,), (value,) = self.makers, values
+            return make(value)
+        return self.treedef.unflatten([make(v) for make, v in zip(self.makers, values)])
 
 
 class Placed:
@@ -54,24 +53,28 @@ class Placed:
 class Jitted(jitting.jit):
     """A compiled function of arrays, whose results may be placed."""
 
+    is_silent = True
+
     def __init__(self, fun: Callable[..., Any], out_shardings: Any = None, **options: Any):
         super().__init__(on_arrays(fun), **options)
-        self.out_shardings = out_shardings
-        self.is_wide, self.other_cache = is_wide(), Cache(256)
+        self.out_shardings, self.other_cache = out_shardings, Cache(256)
+        DEPENDENT.add(self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.is_wide is bool(NARROW):  # `jax_enable_x64` has changed, on which the code depends
-            self.is_wide, self.last = is_wide(), None
-            self.cache, self.other_cache = self.other_cache, self.cache
-        token = SET_STATE(IGNORE)
-        try:
-            return CALL(self, *args, **kwargs)
-        finally:
-            RESET_STATE(token)
+    def change_width(self) -> None:
+        """Take the code for the other precision: `jax_enable_x64` has changed."""
+        self.cache, self.other_cache, self.last = self.other_cache, self.cache, None
+
+    def call_observed(self, *args: Any) -> Any:
+        """Call the function under an observer."""
+        return call_silently(super().call_observed, *args)
+
+    def call_with_references(self, *args: Any) -> Any:
+        """Call the function, which is given references or closes over some."""
+        return call_silently(super().call_with_references, *args)
 
     def compile(self, *args: Any) -> Any:
         """Stage and compile the function."""
-        entry = super().compile(*args)
+        entry = call_silently(super().compile, *args)
         results = Results(entry.structure)
         entry.structure = results if self.out_shardings is None else Placed(results, self.out_shardings)
         return entry

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import WRAPPER_ASSIGNMENTS, partial, wraps
 from inspect import signature
 from itertools import zip_longest
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ CONTAINERS = frozenset([tuple, list, dict])
 
 def named_as(function: Any) -> Callable[[Any], Any]:
     """Return `functools.wraps(function)` for an object that is called, whose names may be anything."""
+    if type(function) is FunctionType:
+        return wraps(function, updated=())
     kinds = {"__annotations__": dict}
     names = [n for n in WRAPPER_ASSIGNMENTS if isinstance(getattr(function, n, None), kinds.get(n, str))]
     return wraps(function, assigned=names, updated=())

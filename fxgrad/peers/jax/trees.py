@@ -55,24 +55,25 @@ def settle(tree: Any, kinds: frozenset[type]) -> Any:
     if kind in kinds:
         return tree
     if kind is dict:
-        given = [*tree]
+        keys = [*tree]
         try:
-            keys = sorted(given)
+            keys.sort()
         except TypeError:  # they have no order
-            keys = given
-        is_same, children = keys == given, [tree[key] for key in keys]
-    elif kind is tuple or kind is list:
-        is_same, keys, children = True, [], tree
-    else:
+            keys = [*tree]
+        children = [*tree.values()]
+        found = settle(children, kinds)
+        if found is UNSETTLED or (found is children and keys == [*tree]):
+            return found if found is UNSETTLED else tree
+        known = dict(zip(tree, found))
+        return {key: known[key] for key in keys}
+    if kind is not tuple and kind is not list:
         return UNSETTLED
-    parts = []
-    for child in children:
-        part = child if type(child) in kinds else settle(child, kinds)
-        if part is UNSETTLED:
-            return part
-        is_same = is_same and part is child
-        parts.append(part)
-    return tree if is_same else dict(zip(keys, parts)) if kind is dict else kind(parts)
+    if kinds.issuperset([type(child) for child in tree]):
+        return tree
+    parts = [settle(child, kinds) for child in tree]
+    if any([part is UNSETTLED for part in parts]):
+        return UNSETTLED
+    return tree if all([part is child for part, child in zip(parts, tree)]) else kind(parts)
 
 
 def flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], Any]:
