@@ -37,11 +37,11 @@ from .dtypes import (
     narrow,
     with_common_dtype,
 )
-from .indices import is_within
+from .indices import BOUNDS, is_simple, is_within
 
+WORD = np.dtype(np.int32)
 FLOAT, GET_STATE = np.float32, ERROR_STATE.get
 INSTANCES: set[type] = set()  # the classes of arrays and of keys
-BOUNDS = frozenset([int, type(None)])  # of slices
 AS_ARRAY: dict[type, Callable[[Any], Any]] = {
     ndarray: np.asarray
 }  # what makes arrays of objects of packages' classes
@@ -213,6 +213,8 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
         if type(key) is int and kind in VALUES and kind not in SCALARS and value.shape:
             n = value.shape[0]  # the nearest entry, if it is beyond
             return array_of(value[key if -n <= key < n else 0 if key < 0 else n - 1])
+        if kind is ndarray and is_simple(key, value.shape):
+            return array_of(value[key])
         key = value_of(key)
         if kind in SCALARS:
             value = np.asarray(value, self.dtype)
@@ -365,9 +367,9 @@ def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bo
         a = self._fx_value
         b = other._fx_value if type(other) is Array else other
         # Mostly, and quicker.
-        if (type(a) is ndarray or type(a) is FLOAT) and a.dtype is SINGLE:
+        if (type(a) is ndarray or type(a) is FLOAT) and ((dtype := a.dtype) is SINGLE or dtype is WORD):
             kind = type(b)
-            if b.dtype is SINGLE if kind is ndarray or kind is FLOAT else kind in SCALARS:
+            if b.dtype is dtype if kind is ndarray or kind is FLOAT else kind in SCALARS:
                 try:
                     y = run_silently(plain, b, a) if reflected else run_silently(plain, a, b)
                 except RuntimeError:  # another thread computes

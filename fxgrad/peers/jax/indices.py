@@ -10,6 +10,25 @@ from numpy import ndarray
 from ...core.interpreter import Tracer
 
 LEAST, GREATEST = np.minimum.reduce, np.maximum.reduce
+BOUNDS = frozenset([int, type(None)])  # of slices
+
+
+def is_simple(key: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an index consists of slices, None, and integers within bounds, all of them Python's."""
+    axis = 0
+    for k in key if type(key) is tuple else (key,):
+        if type(k) is int:
+            if axis >= len(shape) or not -shape[axis] <= k < shape[axis]:
+                return False
+        elif type(k) is slice:
+            if not (type(k.start) in BOUNDS and type(k.stop) in BOUNDS and type(k.step) in BOUNDS):
+                return False
+        elif k is None:
+            continue
+        else:
+            return False
+        axis += 1
+    return True
 
 
 def is_within(key: Any, shape: tuple[int, ...]) -> bool:

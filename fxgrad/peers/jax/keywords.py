@@ -168,7 +168,8 @@ class Keywords:
     def plain(self) -> set[str]:
         """The function's own names that mean the same to NumPy, whatever the operands are."""
         self.look()
-        return self.own.difference(POSITIONS, MEANINGLESS, UNSUPPORTED, ("device", "preferred_element_type"))
+        others = {"device", "preferred_element_type", *UNSUPPORTED} - {"dtype"}
+        return self.own.difference(POSITIONS, MEANINGLESS, others)
 
     def __contains__(self, name: str) -> bool:
         names = self.look() if self.names is None else self.names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from .arrays import NEW, Array, array_of, described, value_of
 from .devices import Sharding, as_sharding
 from .dtypes import (
     SINGLE,
+    ScalarKind,
     canonicalize_dtype,
     cast,
     common_dtype,
@@ -29,7 +30,7 @@ from .dtypes import (
     result_type,
     with_common_dtype,
 )
-from .keywords import KEYWORDS, Keywords, refuse_out
+from .keywords import KEYWORDS, refuse_out
 from .meanings import Meaning, meaning_of
 
 WORD = np.dtype(np.int32)
@@ -38,6 +39,7 @@ FLOAT, GET_STATE = np.float32, ERROR_STATE.get
 INERT = frozenset([int, float, bool, str, type(None)])  # what functions take as it is
 
 
+@lru_cache(1024)
 def lift(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of this library as one of arrays, with JAX's dtypes, and silent as JAX about floating-point
     errors.
@@ -84,20 +86,28 @@ def straight_values(meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> tupl
     known: Any = None
     is_plain, first = meaning.plain is not None, meaning.first
     values: list[Any] = []
-    if len(args) > meaning.limit or (kwargs and not is_straight(meaning.keywords, kwargs)):
+    if len(args) > meaning.limit or (kwargs and not is_straight(meaning, kwargs)):
         return None, False
     for a in args:
         kind = type(a)
-        parts: Any = ()
         if kind is Array:
             a = a._fx_value
-            parts = (a,)
-        elif kind is list or (kind is tuple and not all([type(part) is int for part in a])):
+            if type(a) is ndarray and a.dtype is known:
+                values.append(a)
+                continue
+            parts: Any = (a,)
+        elif (kind in INERT and len(values) >= meaning.numbers) or (kind is tuple and is_shape(a)):
+            values.append(a)
+            continue
+        elif kind is tuple or kind is list:
             parts = [part._fx_value for part in a if type(part) is Array]
             if len(a) != len(parts):
                 return None, False
             a = parts
-        elif kind is not tuple and (kind not in INERT or len(values) < meaning.numbers):
+        elif kind is ScalarKind:
+            values.append(a.dtype)
+            continue
+        else:
             return None, False
         for part in parts:
             if type(part) is not ndarray and type(part) is not FLOAT:
@@ -110,21 +120,29 @@ def straight_values(meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> tupl
                     return None, False
                 known = dtype
         values.append(a)
-    if known is None:
+    if known is None and not meaning.creates:
         return None, False
     if is_plain and type(values[0]) is ndarray and values[0].size >= meaning.below:
         is_plain = False
     return values, is_plain
 
 
-def is_straight(keywords: Keywords, kwargs: dict[str, Any]) -> bool:
+def is_shape(value: tuple[Any, ...]) -> bool:
+    """Whether a tuple has Python's integers alone: a shape, or axes."""
+    return all([type(part) is int for part in value])
+
+
+def is_straight(meaning: Meaning, kwargs: dict[str, Any]) -> bool:
     """Whether keywords are the function's own, and their values such as it takes."""
-    if not kwargs.keys() <= keywords.plain:
+    if not kwargs.keys() <= meaning.keywords.plain:
         return False
+    if type(kwargs.get("dtype")) is ScalarKind and not meaning.rounds:
+        kwargs["dtype"] = kwargs["dtype"].dtype
     for value in kwargs.values():
-        if type(value) not in INERT and not (
-            type(value) is tuple and all([type(part) is int for part in value])
-        ):
+        if type(value) is tuple:
+            if not is_shape(value):
+                return False
+        elif type(value) not in INERT and not isinstance(value, np.dtype):
             return False
     return True
 

@@ -67,6 +67,10 @@ WEAK = frozenset([
     "where", "zeros_like",
 ])  # fmt: skip
 WEAKENING = ("nn", "scipy.special", "lax", "peers.jax.special")
+# Functions whose results depend on no operands.
+CREATING = frozenset(
+    ["arange", "empty", "eye", "identity", "indices", "ones", "tri", "tril_indices", "triu_indices", "zeros"]
+)
 
 
 class Meaning(NamedTuple):
@@ -85,6 +89,7 @@ class Meaning(NamedTuple):
     keywords: Keywords
     plain: Callable[..., Any] | None  # what computes it on NumPy's arrays
     below: float  # of fewer entries than these
+    creates: bool  # arrays of no operands
 
 
 def meaning_of(function: Callable[..., Any]) -> Meaning:
@@ -107,6 +112,7 @@ def meaning_of(function: Callable[..., Any]) -> Meaning:
         keywords=Keywords(function),
         plain=plain_function(function, name),
         below=getattr(function, "below", math.inf),
+        creates=name in CREATING and getattr(fnp, name, None) is function,
     )
 
 
@@ -115,6 +121,8 @@ def plain_function(function: Callable[..., Any], name: str) -> Callable[..., Any
     kernel = getattr(getattr(function, "primitive", None), "kernel", None)
     if isinstance(kernel, np.ufunc):
         return kernel
+    if getattr(function, "__module__", "") == "_operator":
+        return function
     namesake: Any = getattr(np, name, None)
     if getattr(fnp, name, None) is function and (name == "where" or isinstance(namesake, np.ufunc)):
         return namesake
