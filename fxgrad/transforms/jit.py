@@ -298,6 +298,9 @@ class jit(Generic[P, R]):
         self.static = tuple({*self.static, *(parameters.index(n) for n in self.names if n in parameters)})
         self.cache = Cache(256)
         self.last: CompiledGraph | None = None  # of the latest call: its guard is asked first
+        self.before: CompiledGraph | None = (
+            None  # of the latest call of another kind: its guard is asked then
+        )
         self.pure: PureFunction | None = None  # for references
         update_wrapper(self, fun, updated=())
 
@@ -329,6 +332,11 @@ class jit(Generic[P, R]):
                 return self.call_observed(outer.observer, args, kwargs)
             entry = self.last if DEFAULT_DEVICE.get() is CPU else None
             leaves = None if entry is None else entry.guard(args, kwargs)
+            if leaves is None and entry is not None and self.before is not None:
+                entry = self.before
+                leaves = entry.guard(args, kwargs)
+                if leaves is not None:
+                    self.before, self.last = self.last, entry
             if entry is None or leaves is None:
                 if copy_level() is not None:  # which follows values: a derivative inside asks it
                     return self.fun(*args, **kwargs)
@@ -439,7 +447,8 @@ class jit(Generic[P, R]):
             raise
         if entry is not None and entry.plain is not None and is_plain(leaves):
             entry.guard = entry.guard or make_guard(args, given, dynamic, fixed, structure)
-            self.last = entry
+            if entry is not self.last:
+                self.before, self.last = self.last, entry
         if entry is None:
             axes = named_axes()
             if axes:  # on whose names and sizes the Graph may depend
@@ -505,7 +514,7 @@ class jit(Generic[P, R]):
     def clear_cache(self) -> None:
         """Forget the compiled code."""
         self.cache.clear()
-        self.last = None
+        self.last = self.before = None
 
 
 def argument_key(leaves: list[Any], index: int, structure: Any) -> Any:

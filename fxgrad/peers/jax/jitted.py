@@ -98,7 +98,8 @@ class Jitted(jitting.jit):
 
     def change_width(self) -> None:
         """Take the code for the other precision: `jax_enable_x64` has changed."""
-        self.cache, self.other_cache, self.last = self.other_cache, self.cache, None
+        self.cache, self.other_cache = self.other_cache, self.cache
+        self.last = self.before = None
 
     def call_observed(self, *args: Any) -> Any:
         """Call the function under an observer."""
