@@ -3,8 +3,9 @@ and calls of NumPy and SciPy outside of transforms beside the libraries themselv
 
 Decides whether the doors are short enough. Every row of the first table has the time under `fnp` and `fx`, and how many
 times as long the program of `jnp` and `jax` takes: low quantiles of many short rounds; where JAX is installed, another
-process takes turns with them. A row of the second has medians, and by how many microseconds a call is longer, of which
-one is allowed. `door.py jax` and `door.py numpy` print one; further words choose rows of the first by parts of names.
+process takes turns with them. A row of the second has, beside the times, by how many microseconds a call is longer, of
+which one is allowed. `door.py jax` and `door.py numpy` print one; further words choose rows of the first by parts of
+names.
 """
 
 import measure  # isort: skip  (it sets the number of threads)
@@ -111,6 +112,11 @@ def programs_of_fxgrad() -> dict[str, Program]:
     return make_programs(fnp, fx, lambda x: x, lambda x: fnp.at(x))
 
 
+def low(times: list[float]) -> float:
+    """A low quantile, in µs: what others do on the machine makes times longer only."""
+    return 1e6 * statistics.quantiles(times, n=20)[1]
+
+
 def time_one(programs: dict[str, Program], name: str, calls: int) -> float:
     """Seconds of a call."""
     return measure.take_turns({name: programs[name]}, rounds=1, calls=calls)[name][0]
@@ -156,7 +162,7 @@ def print_jax(chosen: list[str]) -> None:
             times["door"].append(time_one(door, name, calls))
             if turn % 8 == 0:
                 times["peer"].append(peer(name, calls))
-        ours, theirs, other = (1e6 * statistics.quantiles(t, n=20)[1] for t in times.values())
+        ours, theirs, other = map(low, times.values())
         print(
             f"{name:28} {ours:9.2f} {theirs:9.2f} {theirs / ours:7.2f}  {other:9.2f} {theirs / other:7.2f}",
             flush=True,
@@ -195,8 +201,8 @@ def print_numpy() -> None:
     door = make_calls(numpy_, scipy_)
     print(f"{'':52}  library    door  beyond (µs)")
     for text in own:
-        times = measure.medians({"library": own[text], "door": door[text]}, rounds=300, calls=20)
-        alone, shown = 1e6 * times["library"], 1e6 * times["door"]
+        times = measure.take_turns({"library": own[text], "door": door[text]}, rounds=300, calls=20)
+        alone, shown = (low(times[name]) for name in times)
         print(f"{text:52} {alone:8.2f} {shown:7.2f} {shown - alone:7.2f}")
 
 
