@@ -60,7 +60,7 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
             values, is_plain = straight_values(meaning, args, kwargs)
         if is_plain and not current().observer:
             try:
-                y = run_silently(plain, *values, **kwargs)
+                y = run_silently(plain, *values, **kwargs) if kwargs else run_silently(plain, *values)
                 if type(y) is ndarray and y.dtype is SINGLE:
                     array = NEW(Array)
                     array._fx_value = y
