@@ -54,13 +54,14 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def lifted(*args: Any, **kwargs: Any) -> Any:
         x = args[0]._fx_value if len(args) == 1 and not kwargs and type(args[0]) is Array else None
-        if type(x) is ndarray and x.dtype is SINGLE:
+        is_single = type(x) is ndarray and x.dtype is SINGLE
+        if is_single:
             values, is_plain = (x,), has_plain and (not is_limited or x.size < below)
         else:
             values, is_plain = straight_values(meaning, args, kwargs)
         if is_plain and not current().observer:
             try:
-                y = run_silently(plain, *values, **kwargs) if kwargs else run_silently(plain, *values)
+                y = run_silently(plain, x) if is_single else run_silently(plain, *values, **kwargs)
                 if type(y) is ndarray and y.dtype is SINGLE:
                     array = NEW(Array)
                     array._fx_value = y
