@@ -21,7 +21,7 @@ from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ...core.errors import DTypeError, ImmutableError
 from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
-from ...core.interpreter import VALUES, Tracer
+from ...core.interpreter import CURRENT, VALUES, Tracer
 from ...core.surface import SurfaceObject, is_object, make_object
 from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
@@ -464,10 +464,43 @@ class IndexedUpdate:
         return array_of(method(*values, mode=mode, **options))
 
 
+def write_copy(x: Any, key: Any, ufunc: Any, given: Any) -> Any:
+    """Return a copy of NumPy's array with numbers written, or combined with entries by a ufunc: None unless it is seen
+    at once that they fit."""
+    is_array = type(key) is ndarray and key.dtype.kind in "iu"
+    if not (is_within(key, x.shape) if is_array else is_simple(key, x.shape)):
+        return None
+    value = fit(value_of(given), x.dtype)
+    if type(value) not in SCALARS and (type(value) not in PLAIN or value.shape not in ((), x[key].shape)):
+        return None
+    y = x.copy()
+    try:
+        if is_array and ufunc is not None:
+            ufunc.at(y, key, value)
+        else:
+            y[key] = value if ufunc is None else ufunc(y[key], value)
+    except (OverflowError, TypeError, ValueError):  # which is explained elsewhere
+        return None
+    return array_of(y)
+
+
+WRITES = {
+    "set": None, "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "mul": np.multiply,
+    "divide": np.divide, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
+
+
 def make_update(name: str) -> Callable[..., Any]:
     """Make a method of `IndexedUpdate`."""
+    can_write, ufunc = name in WRITES, WRITES.get(name)
 
     def method(self: IndexedUpdate, *values: Any, mode: Any = None, **options: Any) -> Any:
+        x = self.array._fx_value
+        is_plain = can_write and type(x) is ndarray and (ufunc is None or x.dtype is SINGLE)
+        if is_plain and mode is None and len(values) == 1 and not options and not CURRENT.get().observer:
+            made = call_silently(write_copy, x, self.key, ufunc, values[0])
+            if made is not None:
+                return made
         for unused in ("out_sharding", "wrap_negative_indices"):
             options.pop(unused, None)
         if name == "apply":
