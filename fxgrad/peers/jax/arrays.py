@@ -21,7 +21,7 @@ from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ...core.errors import DTypeError, ImmutableError
 from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
-from ...core.interpreter import CURRENT, VALUES, Tracer
+from ...core.interpreter import CURRENT, Tracer
 from ...core.surface import SurfaceObject, is_object, make_object
 from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
@@ -77,7 +77,8 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def __fxgrad_unflatten__(cls, _: None, leaves: Any) -> Any:
         (value,) = leaves
         kind = type(value)
-        if kind in VALUES and kind not in SCALARS and value.dtype is SINGLE:  # mostly, and quicker
+        # Mostly, and quicker.
+        if (kind is ndarray or kind is FLOAT or isinstance(value, Tracer)) and value.dtype is SINGLE:
             array = NEW(Array)
             array._fx_value = value
             return array
@@ -210,7 +211,7 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def __getitem__(self, key: Any) -> Any:
         value = self._fx_value
         kind = type(value)
-        if type(key) is int and kind in VALUES and kind not in SCALARS and value.shape:
+        if type(key) is int and (kind is ndarray or isinstance(value, Tracer)) and value.shape:
             n = value.shape[0]  # the nearest entry, if it is beyond
             return array_of(value[key if -n <= key < n else 0 if key < 0 else n - 1])
         if kind is ndarray and is_simple(key, value.shape):
@@ -298,7 +299,7 @@ def array_of(value: Any) -> Any:
     containers."""
     kind = type(value)
     if (
-        kind is ndarray or (kind in VALUES and kind not in SCALARS)
+        kind is ndarray or kind is FLOAT or isinstance(value, Tracer)
     ) and value.dtype is SINGLE:  # most results
         array = NEW(Array)
         array._fx_value = value
