@@ -137,6 +137,7 @@ TIMES: dict[str, Work] = {
     "SLOW_OPERATION_TIME": Work(repeated(small_solution), (1, 65), (1, 65)),
     "ENTRY_TIME": Work(of_entries("add", 2), *ENTRIES),
     "FUNCTION_TIME": Work(of_entries("sinh"), *ENTRIES),
+    "SPECIAL_TIME": Work(repeated(lambda: special("erf")(FEW)), (1, 17), (1, 17)),
     "SPECIAL_PASSES": Work(special("erf"), (FEW, MANY), (FEW * 0.5, MANY * 0.5)),  # of ENTRY_TIME each
     "RUN_PASSES": Work(summed_in_runs, (FEW, MANY), (FEW * 0.5, MANY * 0.5)),  # of ENTRY_TIME each
     "OUTER_TIME": Work(outer, *ENTRIES),

@@ -100,8 +100,7 @@ class Site:
         return f"{place}:  {self.line}" if self.line else place
 
     def __str__(self) -> str:
-        below = os.path.join(os.getcwd(), "")
-        return f"{cell_name(self.filename) or self.filename.removeprefix(below)}:{self.lineno}"
+        return f"{cell_name(self.filename) or self.filename.removeprefix(working_folder())}:{self.lineno}"
 
     def __repr__(self) -> str:
         return f"<Site {self.describe()}>"
@@ -115,6 +114,14 @@ def _unpickle_site(filename: str, function: str, lineno: int) -> Site:
     shown."""
     code = _unpickle_site.__code__.replace(co_filename=filename, co_qualname=function, co_firstlineno=lineno)
     return Site(code, -1)
+
+
+def working_folder() -> str:
+    """Return the path of the working folder up to the names of its files; nothing where it has been removed."""
+    try:
+        return os.path.join(os.getcwd(), "")
+    except FileNotFoundError:
+        return ""
 
 
 def cell_name(filename: str) -> str | None:

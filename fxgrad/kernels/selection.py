@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, WHERE_ENTRIES
+from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, SHARED_ENTRIES, WHERE_ENTRIES
 from .registry import native_function
 
-BOOL = np.dtype(bool)
+BOOL, ALL = np.dtype(bool), slice(None)
+UNSIGNED = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 WORDS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}  # integers by their number of bytes
 
 
@@ -107,6 +108,44 @@ def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.n
             np.bitwise_xor(here, no, out=here)
 
 
+def find_nonzero(array: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the positions of the entries that are not 0, one array for each axis: NumPy's `nonzero`, which is fast for
+    masks of one axis only."""
+    if array.size < WHERE_ENTRIES or (array.ndim == 1 and array.dtype is BOOL):
+        return array.nonzero()
+    mask = array if array.dtype is BOOL else array != 0
+    (places,) = mask.reshape(-1).nonzero()
+    found = []
+    for n in array.shape[:0:-1]:
+        rest = places // n
+        found.append(places - rest * n)
+        places = rest
+    return places, *found[::-1]
+
+
+def select_rows(x: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return x[mask], which branches at every entry, by positions where the processor cannot guess the mask."""
+    if not is_irregular(mask) or not x.flags.c_contiguous:
+        return x[mask]
+    return x.reshape(mask.size, *x.shape[mask.ndim :]).take(mask.reshape(-1).nonzero()[0], 0)
+
+
+def replace_rows(x: np.ndarray, mask: np.ndarray, entries: Any) -> None:
+    """Do x[mask] = entries, as `select_rows` reads."""
+    if not is_irregular(mask) or not x.flags.c_contiguous:
+        x[mask] = entries
+    else:
+        x.reshape(mask.size, *x.shape[mask.ndim :])[mask.reshape(-1).nonzero()[0]] = entries
+
+
+def is_irregular(mask: np.ndarray) -> bool:
+    """Whether a large mask changes too often to be guessed."""
+    if mask.size < WHERE_ENTRIES:
+        return False
+    flat = mask.reshape(-1)
+    return np.count_nonzero(flat[1:] != flat[:-1]) > mask.size >> 4
+
+
 class Places(NamedTuple):
     """The rows that an index of arrays and full slices selects: their numbers within each block of rows."""
 
@@ -132,7 +171,8 @@ def find_places(shape: Sequence[int], index: Sequence[Any]) -> Places | None:
         return None
     if not all(type(e) is slice and e == slice(None) for e in (*index[: axes[0]], *index[axes[-1] + 1 :])):
         return None
-    sizes, joint = tuple(shape[axes[0] : axes[-1] + 1]), np.broadcast_shapes(*(a.shape for a in arrays))
+    sizes = tuple(shape[axes[0] : axes[-1] + 1])
+    joint = arrays[0].shape if len(arrays) == 1 else np.broadcast_shapes(*(a.shape for a in arrays))
     if 0 in joint:
         return None
     blocks, width = prod(shape[: axes[0]]), prod(shape[axes[-1] + 1 :])
@@ -144,15 +184,20 @@ def find_places(shape: Sequence[int], index: Sequence[Any]) -> Places | None:
     rows = numbers[0]
     for n, a in zip(sizes[1:], numbers[1:]):
         rows = rows * n + a
-    return Places(blocks, prod(sizes), width, np.broadcast_to(rows, joint).reshape(-1))
+    if rows.shape != joint:
+        rows = np.broadcast_to(rows, joint)
+    return Places(blocks, prod(sizes), width, rows.reshape(-1))
 
 
 def wrap_places(places: np.ndarray, size: int) -> np.ndarray:
     """Return numbers of entries along an axis counted from its beginning, in int64; axes that repeat them still do."""
-    some = places[tuple([slice(0, 1) if step == 0 else slice(None) for step in places.strides])]
-    if some.size and (some.min() < 0 or some.max() >= size):
+    some = places
+    if 0 in places.strides:
+        some = places[tuple([slice(0, 1) if step == 0 else slice(None) for step in places.strides])]
+    if some.size and some.view(UNSIGNED[some.itemsize]).max() >= size:  # as which negative numbers are large
         some = np.arange(size)[some]  # which refuses places outside
-    return np.broadcast_to(some.astype(np.int64, copy=False), places.shape)
+    some = some.astype(np.int64, copy=False)
+    return some if some.shape == places.shape else np.broadcast_to(some, places.shape)
 
 
 def is_whole_axis(numbers: Sequence[np.ndarray], n: int) -> bool:
@@ -195,13 +240,20 @@ def flat_numbers(places: Places) -> np.ndarray:
 
 
 def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
-    """Return x[index], of which machine code copies the rows of large arrays."""
-    if x.size >= INDEXED_ENTRIES or any([type(e) is np.ndarray and e.size >= INDEXED_ENTRIES for e in index]):
+    """Return x[index]. NumPy's `take` copies whole rows of one array of numbers; machine code does so for several of
+    them, and together with other threads for large results."""
+    axes = [axis for axis, e in enumerate(index) if type(e) is np.ndarray]
+    if len(axes) == 1 and x.size and x.flags.c_contiguous:
+        (axis,) = axes
+        numbers = index[axis]
+        is_small = x.size // x.shape[axis] * numbers.size < SHARED_ENTRIES
+        if is_small and numbers.dtype.kind == "i" and all([e == ALL for e in index if e is not numbers]):
+            return x.take(numbers, axis)
+    if x.size >= INDEXED_ENTRIES or any([index[axis].size >= INDEXED_ENTRIES for axis in axes]):
         places = find_places(x.shape, index)
         if places is not None and places.size >= INDEXED_ENTRIES:
             found = native_function("scatter.take_rows")(x, places)
             if found is not None:
-                axes = [axis for axis, e in enumerate(index) if type(e) is not slice]
                 joint = np.broadcast_shapes(*(index[axis].shape for axis in axes))
                 return found.reshape(*x.shape[: axes[0]], *joint, *x.shape[axes[-1] + 1 :])
     return x[index]

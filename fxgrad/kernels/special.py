@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import aval_of, kind_of
-from ..core.costs import CACHE_ENTRIES, ENTRY_TIME, SPECIAL_ENTRIES, SPECIAL_PASSES
+from ..core.costs import CACHE_ENTRIES, ENTRY_TIME, SPECIAL_PASSES, SPECIAL_TIME
 from ..core.errors import DTypeError
 from .registry import native_function
 
@@ -39,17 +39,17 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
 
     def make_kernel(xp: Any) -> Callable:
         def kernel(*operands: Any, **params: Any) -> Any:
+            if xp is np and len(operands) == 1 and type(operands[0]) is np.ndarray:
+                compute = native_function("entrywise.compute_entrywise")
+                result = compute(name, operands[0], ENTRY_TIME * SPECIAL_PASSES, SPECIAL_TIME, **params)
+                if result is not None:
+                    return result
             arrays = [xp.asarray(x) for x in operands]
             kinds = [kind_of(aval_of(x).dtype) for x in arrays]
             if "c" in kinds:
                 raise DTypeError(
                     f"{name} is a function of real numbers, not complex ones", hint="x.real or abs(x)"
                 )
-            if xp is np and len(arrays) == 1 and arrays[0].size > SPECIAL_ENTRIES:
-                compute = native_function("entrywise.compute_entrywise")
-                result = compute(name, arrays[0], cost=ENTRY_TIME * SPECIAL_PASSES, **params)
-                if result is not None:
-                    return result
             floating = [x for x, kind in zip(arrays, kinds) if kind == "f"]
             dtype = xp.result_type(*floating) if floating else xp.float64
             shape = np.broadcast_shapes(*[x.shape for x in arrays])

@@ -23,7 +23,7 @@ from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, StructureError
 from ..core.interpreter import Tracer, api_boundary, concretize
 from ..core.references import inside_body
-from ..core.surface import join_structures
+from ..core.surface import is_object, join_structures
 from ..core.typing import ArrayLike, PyTree
 from ..transforms.arguments import LeafName, leaf_path
 from ..transforms.copies import known_axes, note_axes
@@ -314,6 +314,7 @@ def fori_loop(
     check_unroll(unroll, "fori_loop")
     if progress:
         return fori_loop(lower, upper, with_progress(body_fun, lower, upper, progress), init_val)
+    lower, upper = [x._fx_value if is_object(x) else x for x in (lower, upper)]
     for name, bound in (("lower", lower), ("upper", upper)):
         check_scalar(bound, f"fori_loop: {name}", "iuf")
     common = join_avals(aval_of(lower), aval_of(upper))

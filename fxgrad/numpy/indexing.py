@@ -304,7 +304,8 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
     (array([ 1,  2, -1]),)
     """
     if size is None:
-        return known_mask(a, "nonzero").nonzero()
+        known = known_mask(a, "nonzero")
+        return ops.find_nonzero(known) if type(known) is np.ndarray else known.nonzero()
     mask = truth(a)
     places, found = places_inside(ops.reshape(mask, shape=(mask.size,)), size)
     places = ops.where(found, places, 0)

@@ -99,12 +99,24 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     >>> fnp.polyder(fnp.array([1.0, 0.0, 5.0]))
     array([2., 0.])
     """
-    p = ravel(p)
+    p = coefficients("polyder", p)
     if m < 0:
         raise ShapeError(f"polyder: the order m={m} is negative", hint=f"fnp.polyint(p, {-m})")
     for _ in range(m):
         p = ops.multiply(slice_axis(p, 0, None, -1), np.arange(p.size - 1, 0, -1))
     return p
+
+
+def coefficients(name: str, p: ArrayLike) -> Any:
+    """Return the coefficients of a polynomial along one axis.
+
+    Raises:
+        ShapeError: they have more axes.
+    """
+    p = operand(p)
+    if p.ndim > 1:
+        raise ShapeError(f"{name}: coefficients of shape {p.shape}", hint=f"fx.vmap(fnp.{name})(p)")
+    return ravel(p)
 
 
 @composite(np.polyint, derivative=LINEAR)
@@ -120,7 +132,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     >>> fnp.polyint(fnp.array([2.0, 5.0]))
     array([1., 5., 0.])
     """
-    p = ravel(p)
+    p = coefficients("polyint", p)
     if m < 0:
         raise ShapeError(f"polyint: the order m={m} is negative", hint=f"fnp.polyder(p, {-m})")
     constants = ravel(0.0 if k is None else k)

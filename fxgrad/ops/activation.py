@@ -56,11 +56,13 @@ def blockwise_kernel(name: str, formula: Any) -> Any:
     def make_kernel(xp: Any) -> Any:
         def kernel(x: Any) -> Any:
             x = as_floating(xp, x)
-            if xp is not np or x.size <= FAR_CACHE_ENTRIES or x.dtype.kind not in "fc":
+            if xp is not np or x.size <= ROW_ENTRIES or x.dtype.kind not in "fc":
                 return formula(xp, x)
             result = native_function("entrywise.compute_entrywise")(name, x)
             if result is not None:
                 return result
+            if x.size <= FAR_CACHE_ENTRIES:
+                return formula(xp, x)
             result = np.empty(x.shape, x.dtype)
             flat, out = x.reshape(-1), result.reshape(-1)
             for start in range(0, x.size, FAR_CACHE_ENTRIES):
@@ -153,6 +155,10 @@ silu_slope = elementwise(
 def softplus_kernel(xp: Any) -> Any:
     def kernel(x: Any) -> Any:
         x = as_floating(xp, x)
+        if kind_of(x.dtype) == "c":
+            right = x.real > 0
+            y = xp.log1p(xp.exp(xp.where(right, -x, x))) + xp.where(right, x, 0)
+            return y - 2j * np.pi * xp.round(y.imag / (2 * np.pi))  # the principal value
         return xp.maximum(x, zero_like(xp, x)) + xp.log1p(xp.exp(-xp.abs(x)))
 
     return kernel

@@ -18,7 +18,7 @@ from ..core.arrays import as_value
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
 from ..core.interpreter import Tracer, concretize
-from ..kernels.selection import combine_at, take_at
+from ..kernels.selection import combine_at, find_nonzero, take_at
 from .kinds import linear
 from .masked import Masked, Support, ones_like
 from .vocabulary import ops
@@ -138,7 +138,7 @@ def mask_to_indices(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, 
             "too many indices for array: the boolean mask has too many axes",
             hint=f"a mask of {len(shape) - axis} axes at most: mask.any(-1), say",
         )
-    return mask.nonzero()
+    return find_nonzero(mask) if type(mask) is np.ndarray else mask.nonzero()
 
 
 def fill_template(index: tuple, arrays: Any, xp: Any = np) -> tuple:

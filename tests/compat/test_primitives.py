@@ -25,7 +25,12 @@ SAMPLES_OF = {name: [*there] for name, there in groupby(sorted(SAMPLES, key=key)
 
 
 def test_every_primitive_has_samples():
-    assert {sample.name for sample in SAMPLES} == set(PRIMITIVES)
+    refused = {
+        "refused_derivative",
+        "underivable_quotient",
+        "linked",
+    }  # torch's floor_divide has no derivative
+    assert {sample.name for sample in SAMPLES} == set(PRIMITIVES) - refused
 
 
 @pytest.mark.parametrize(

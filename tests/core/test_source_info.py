@@ -131,6 +131,13 @@ def test_a_file_outside_the_working_directory_has_its_full_path(monkeypatch, tmp
     assert str(site()).startswith(__file__)
 
 
+def test_programs_run_where_the_working_directory_has_been_removed(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    assert str(site()).startswith(__file__)
+    assert fx.jit(fx.grad(lambda x: x * x))(3.0) == 6
+
+
 def test_a_cell_of_a_notebook_has_its_number(monkeypatch):
     cells = {"/tmp/ipykernel_1/23.py": ("Cell", "In[3]")}
     shell = SimpleNamespace(compile=SimpleNamespace(format_code_name=cells.get))

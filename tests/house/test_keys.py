@@ -45,6 +45,7 @@ MEMORIES = {
     "peers/jax/threefry.py": "the layout of floating-point numbers by dtype",
     "peers/jax/trees.py": "structures with the keys of dicts in order, by equal ones",
     "compat/_declare/composite.py": "forwards, batches: kinds_of, flags of operands",
+    "compat/_make/variates.py": "the places of normal numbers among those of their words, by their number",
     "compat/_core/dtypes.py": "dtypes by name, and by pairs of NumPy's dtypes",
     "compat/_declare/generated.py": "code objects by their text",
     "compat/_core/tape.py": "classes of nodes by their names",

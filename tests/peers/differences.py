@@ -20,7 +20,7 @@ MEANT = {
     r"(jnp.polyder|linalg.(companion|hankel)): .*": "polynomials and matrices are of vectors here",
     r"jnp.polymul: f.e, e.: .": "polynomials have coefficients here",
     r"jnp.unique\w*: grad.*": "the entries that are found have derivatives here",
-    r"(special|nn).(log_)?softmax: f.e.: .|lax.reduce_m..: f.e, .*": "of nothing there is no greatest entry",
+    r"(special|nn).(log_)?softmax: f.e.: .": "of nothing there is no greatest entry",
     r"special.(zeta|beta|hyp1f1|gammainc): .*|special.(kl_div|rel_entr): grad.*": "SciPy's values at poles",
     r"special.polygamma: f.x, h.: i": "the digamma function at its pole",
     r"special.bessel_jn: .*": "JAX's recurrence is NaN for small arguments",
@@ -29,7 +29,6 @@ MEANT = {
     r"jnp.quantile: f.0.5 . x, y.*": "quantiles are between 0 and 1",
     r"jnp.trapezoid: f.a.: b": "truth values are numbers: JAX adds them as such",
     r"jnp.(geomspace|interp): .*": "of negative ends, and of points that are not sorted",
-    r"nn.(log_sigmoid|mish|softplus): .*: c": "another branch of the logarithm",
     r"(nn.standardize|special.softmax): grad.*": "rounding errors of a zero",
     r"(special.(gammaln|loggamma|betaln)): .*: b": "0, which JAX has but for rounding",
     r"special.(boxcox1?p?|rel_entr|xlog1py): .*: i": "computed in float16 by JAX, in single precision here",
@@ -60,4 +59,35 @@ LEFT = {
     r"method.(arithmetic|bitwise|values): .*: [bld]": "of truth values NumPy's bytes; positions of 64 bits",
 }  # fmt: skip
 
+# -- what JAX refuses, and this library does not, or with an error of another class ---------------------------------
+REFUSED = {
+    r"(jnp.(nan)?(argm..|(arg)?partition|median)|jnp.(clip|full|std|var)|jnp.fft.rfftfreq|method.values): .*: c":
+        "complex numbers are computed with",
+    r"(lax.(argm..|bitcast\w+|convert_\w+)|nn.(sparse_\w+|standardize)|special.(factorial|hyp2f1)): .*: c":
+        "complex numbers are computed with",
+    r"(jnp.(bincount|kron|polyadd|vander|round|(arg)?partition)|lax.(bitcast\w+|\w*iota|cond|reduce)): .*: b":
+        "truth values are numbers",
+    r"(method.at|nn.\w+|ops.segment_\w+): .*: b": "truth values are numbers",
+    r"(nn.glu|linalg.(hessenberg|schur|expm_frechet)): .*: [bsuil]": "integers are taken as floating-point numbers",
+    r"(jnp.(roots|fft.\w+)|jnp.linalg.lstsq|linalg.(expm|expm_frechet|polar)|special.sph_harm_y): .*: [ht]":
+        "halves are computed with",
+    r"lax.(pow|select|select_n|reduce|dot_general): .*": "operands are broadcast, and promoted in part",
+    r"(jnp|lax|linalg|ops)[.\w]*: grad.*": "it has a derivative here, or a dtype is refused before",
+    r"jnp.(nan)?(median|argpartition): f.e.*": "NaN of nothing, and no place, as in NumPy",
+    r"jnp.(histogram_bin_edges|linalg.lstsq|round|argsort|compress|tril|triu|block|linalg.vector_norm): .*":
+        "as in NumPy, which takes more",
+    r"(jnp.linalg|linalg).solve: f.m, h.: i": "the operands are promoted to halves",
+    r"linalg.(polar|lu|lu_solve): .*": "of matrices that are not square, of stacks, and of other dtypes as well",
+    r"jax.jvp: .*: [bsuil]": "the tangent of a number may be one",
+    r"lax.fft: .*": "real and complex numbers, in any precision",
+    r"lax.approx_max_k: .*|nn.dot_product_attention: .*: l|special.polygamma: .*": "JAX refuses some dtypes",
+    r"jnp.(linalg.)?tensordot: .*": "an IndexError, as in NumPy",
+    r"(lax.integer_pow|method.arithmetic): .*-1.*: u": "an OverflowError, as in NumPy",
+    r"(nn.glu|jnp.linalg.(cholesky|lstsq)): .*": "a ValueError about the shape",
+    r"jnp.(i0|is...inf|kaiser|(nan)?(percentile|quantile)|take|block|nonzero|linalg.matrix_rank|roots): .*":
+        "a TypeError about the dtype",
+    r"special.fresnel: .*": "a TypeError about the dtype",
+}  # fmt: skip
+
 DIFFERENCES = {re.compile(pattern): reason for pattern, reason in (MEANT | LEFT).items()}
+REFUSALS = {re.compile(pattern): reason for pattern, reason in REFUSED.items()}

@@ -3,7 +3,8 @@
 
 Under the door, `python -m fxgrad -m tests.peers.sweep --to FILE`, it asks this library instead. An outcome is the dtype
 of a result, which is `=` if it is that of the operands, `*` if it is weak, and its shape; or `!` and the class of the
-error. Of some dtypes the entries are summed, each multiplied by its number, so that one number tells them apart.
+error, as which Python catches it. Of some dtypes the entries are summed, each multiplied by its number, so that one
+number tells them apart.
 """
 
 from __future__ import annotations
@@ -128,10 +129,9 @@ def add_up(result: Any) -> tuple[float, float]:
 
 
 def describe_error(error: Exception) -> str:
-    """The first class of Python's that an error is of."""
-    if isinstance(error, FloatingPointError | np.linalg.LinAlgError):
-        return f"!{type(error).__name__}"
-    return "!" + next(cls.__name__ for cls in type(error).__mro__ if hasattr(builtins, cls.__name__))
+    """The first class of Python's that an error is of; of one that is raised here all of them."""
+    found = [cls.__name__ for cls in type(error).__mro__ if hasattr(builtins, cls.__name__)]
+    return "!" + ("|".join(found) if HERE else found[0])
 
 
 def ask(name: str, call: str, letter: str, operands: dict[str, Any]) -> tuple[str, Any]:

@@ -458,7 +458,7 @@ for wrong in (lambda: jnp.reshape(x, (3, 2)), lambda: jnp.sum(x, axis=1), lambda
     try:
         wrong()
     except Exception as error:
-        print(type(error).__mro__[-3].__name__, type(error.__context__).__name__)
+        print(error.__context__ is None or error.__suppress_context__)
 """
     )
-    assert shown.count("NoneType") == 3, shown
+    assert shown == "True\n" * 3

@@ -302,7 +302,7 @@ def cast_number(value: Any, numpy) -> np.ndarray:
 def round_number(value: Any, numpy) -> np.ndarray:
     """Convert a number as `cast_number` does, but to infinity beyond the range of half precision."""
     value = as_python_number(value)
-    if numpy.itemsize != 2 or kind_of(numpy) != "f" or type(value) is not float:
+    if numpy.itemsize != 2 or kind_of(numpy) != "f" or type(value) not in (float, int):
         return cast_number(value, numpy)
     with np.errstate(over="ignore"):
         return np.asarray(value).astype(numpy)

@@ -63,10 +63,10 @@ class Plan:
 
 
 class InplacePlan(Plan):
-    """A Plan for an operation in place that is not recorded. It compiles nothing: its params may be others every time,
-    such as a learning rate."""
+    """A Plan for an operation in place that is not recorded. It is compiled when it is used again: params may be others
+    every time, such as a learning rate."""
 
-    __slots__ = ("direct", "is_direct")
+    __slots__ = ("direct", "forward", "is_direct", "is_new")
 
     def __init__(self, primitive, params: dict, values: Sequence[Any]):
         super().__init__(primitive, params, ())
@@ -74,6 +74,16 @@ class InplacePlan(Plan):
         fits = all([type(v) in SCALARS or v.shape in ((), shape) for v in values])
         self.is_direct = fits and type(primitive.kernel) is np.ufunc
         self.direct = primitive.direct_for(values, params) if isinstance(primitive, Composite) else None
+        self.forward = partial(self.run_once, primitive) if isinstance(primitive, Composite) else None
+        self.is_new = True
+
+    def run_once(self, primitive, *values) -> list[Any]:
+        """Return the result, the first time as the function is written, and the second by code for such values."""
+        if not self.is_new:
+            self.forward = primitive.forward(values, self.params)
+            return self.forward(*values)
+        self.is_new = False
+        return [primitive.kernel(*values, **self.params)]
 
     def write(self, values: Sequence[Any]) -> Any:
         """Compute the result in the memory of the first value, which is returned; return another array where the result
@@ -82,7 +92,9 @@ class InplacePlan(Plan):
         if self.is_direct:
             return kernel(*values, out=memory)
         results = None if self.direct is None else self.direct(*values)
-        y = kernel(*values, **self.params) if results is None else results[0]
+        if results is None:
+            results = [kernel(*values, **self.params)] if self.forward is None else self.forward(*values)
+        y = results[0]
         if y.shape != memory.shape or y.dtype is not memory.dtype:
             return y
         memory[...] = y
@@ -437,6 +449,8 @@ def order_of_operands(values: Sequence[Any]) -> tuple[int, ...] | None:
     """Return the dimensions of the first operand that has the result's shape, by decreasing stride; None if it is
     row-major."""
     arrays = [v for v in values if is_array(v)]
+    if all([v.flags.c_contiguous for v in arrays]):
+        return None
     shape = np.broadcast_shapes(*[v.shape for v in arrays])
     return next((memory_order(v) for v in arrays if v.shape == shape), None)
 

@@ -74,7 +74,10 @@ class Declaration:
         exact_numbers: a number beside half precision is not rounded to it.
         own_precision: it depends on the precision of its operands: see `_core.precision`.
         complex: whether it exists of complex numbers; it matters for `primitive`.
-        numbers: a number may stand for its first operand, as in torch.pow(2, x).
+        numbers: the operands for which a number may stand, as in torch.pow(2, x), though not for all of them; "any":
+            for all, as in torch.add(1, 2).
+        in_range: the numbers, among operands and parameters, that the dtype of the result must be able to hold: half
+            precision too, although it is computed in single precision.
         mixed: its keywords, which are numbers, may stand among its operands, as in torch.add(x, alpha, y).
         arguments: the parameters that users see, where they are not those of the function: a function of them that
             returns (operands, params), as in `arguments=lambda input, dim=-1: ((input,), {"axis": dim})`.
@@ -104,7 +107,8 @@ class Declaration:
     tangent: Any = None
     cotangent: Any = None
     direct: Any = None
-    numbers: bool = False
+    numbers: str = ""
+    in_range: str = ""
     mixed: bool = False
     by_value: bool | None = None
     kinds: str = "biufc"
@@ -117,6 +121,10 @@ class Declaration:
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"
+
+    def takes_number(self, name: str) -> bool:
+        """Whether a number may stand for the operand of this name."""
+        return self.numbers == "any" or name in self.numbers.split()
 
     # -- what follows from it ------------------------------------------
     @cached_property

@@ -9,9 +9,11 @@ from inspect import Parameter, Signature, signature
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from ...extend import CURRENT, DEFAULT, ERROR_STATE, EVAL, IGNORE, Context, Observer, leave_library
+from ...extend import CURRENT, DEFAULT, ERROR_STATE, EVAL, IGNORE, Context, Observer, Tracer, leave_library
+from .._core.error_messages import not_a_tensor_error
 from .._core.modes import NO_GRAD
 from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, call_override
+from .._core.tensor import Tensor
 from .generated import define_late, indent_text
 from .signatures import POSITIONAL, DerivedSignature, Parameters
 
@@ -147,6 +149,8 @@ def made{signature}:
         return enter(made, _fx_context, {call})
     except BaseException as _fx_error:
         leave(_fx_error, _fx_context)
+        if type(_fx_error) is AttributeError:
+            require_tensors(made, {call})
         raise
 """
 RENAME_TEXT = """\
@@ -279,6 +283,16 @@ def is_written_in_python(made: FunctionType) -> bool:
     return made.__name__ in WRITTEN_IN_PYTHON and not made.__qualname__.startswith("Tensor.")
 
 
+def require_tensors(made: FunctionType, /, *args: Any, **kwargs: Any) -> None:
+    """Raise if a parameter that is declared to be a Tensor, or a sequence of them, was given something else."""
+    function: FunctionType = made.__wrapped__  # type: ignore[attr-defined]
+    for place, (p, given) in enumerate(zip(list_own_parameters(function), args)):
+        declared = function.__annotations__.get(p.name) == "Tensor" and p.default is p.empty
+        for x in args[place:] if p.kind is p.VAR_POSITIONAL else [given] * declared:
+            if declared and not isinstance(x, Tensor | Tracer | list | tuple):
+                raise not_a_tensor_error(made.__name__, p.name, place + 1, x)
+
+
 def take_renamed(function: str, name: str, given: Any, default: Any, value: Any) -> Any:
     """Return the value of a parameter that was given under NumPy's name."""
     if given is not default:
@@ -323,5 +337,6 @@ COMMON: dict[str, Any] = {
     "leave": leave_torch,
     "missing_error": missing_error,
     "only_ordinary": ORDINARY_CLASSES.issuperset,
+    "require_tensors": require_tensors,
     "take_renamed": take_renamed,
 }

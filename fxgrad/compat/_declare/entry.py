@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from ...extend import SCALARS, source_info
+from .._core.dtypes import cast_number, result_numpy_dtype
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.inplace import apply_inplace
 from .._core.overriding import NOT_OVERRIDDEN, ORDINARY_CLASSES, call_override, find_overriders
@@ -91,9 +92,30 @@ def format_preparation(op, namespace: dict[str, Any]) -> str:
         if p.name not in op.names and type(p.default) in (int, float):
             text += f"if {p.name} is not default_{p.name} and type({p.name}) in TENSOR_CLASSES:\n"
             text += f"    {p.name} = take_number(op, {p.name!r}, {p.name})\n"
+    for name in [n for n in op.in_range.split() if n in op.names]:
+        text += f"if type({name}) in NUMBERS and not -GREATEST <= {name} <= GREATEST:\n"
+        text += f"    check_range({name}, ({', '.join(op.names)},))\n"
     if op.mixed:
         operands, keywords = ("".join(f"{name}, " for name in names) for names in (op.names, op.defaults))
         text += f"if more:\n    {operands}{keywords}= separate_numbers(op, ({operands}*more), ({keywords}))\n"
+    return text
+
+
+def check_range(number, operands: Sequence[Any]) -> None:
+    """Raise unless the dtype of the result of operands can hold a number."""
+    cast_number(number, result_numpy_dtype([x._fx_value if isinstance(x, Tensor) else x for x in operands]))
+
+
+def format_refusals(op) -> str:
+    """Return the statements that refuse numbers which stand for operands: see `Declaration.numbers`."""
+    given = [(i + 1, p.name) for i, p in enumerate(op.parameters) if p.name in op.tensors.split()]
+    refused = [([name], place) for place, name in given if not op.takes_number(name)]
+    if given and not refused and op.numbers != "any":
+        refused.append(([name for _, name in given], 1))
+    text = ""
+    for names, place in refused:
+        text += f"if {' and '.join(f'type({name}) in SCALARS' for name in names)}:\n"
+        text += f"    raise not_a_tensor_error(op.name, {names[0]!r}, {place}, {names[0]})\n"
     return text
 
 
@@ -170,18 +192,17 @@ def take_number(op, name: str, given: Tensor) -> Any:
 
 def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[Any, ...]:
     """Return (operands…, keywords…) of a call with numbers among its operands, as torch once had them: add(x, alpha,
-    y)."""
-    excess = len([x for x in given if type(x) not in SCALARS]) - len(op.names)
-    numbers: list[Any] = []
-    operands: list[Any] = []
-    for x in given:
-        is_number = type(x) in SCALARS
-        if operands and excess > 0 and isinstance(x, Tensor) and not x.shape:
-            x, is_number, excess = x.item(), True, excess - 1
-        (numbers if is_number else operands).append(x)
-    names = list(op.defaults)[: len(numbers)]
+    y), addmm(beta, x, alpha, a, b), x.addmm(beta, alpha, a, b)."""
+    excess = len(given) - len(op.names)
+    first = len(keywords) == 1 or type(given[0]) not in SCALARS
+    places = [first, 2][:excess]
+    numbers = [
+        x.item() if isinstance(x, Tensor) and not x.shape else x for x in map(given.__getitem__, places)
+    ]
+    operands = [x for i, x in enumerate(given) if i not in places]
+    names = list(op.defaults)[:excess]
     unset = all([x is op.defaults[name] for name, x in zip(names, keywords)])
-    if len(operands) != len(op.names) or len(numbers) > len(keywords) or not unset:
+    if excess > len(keywords) or not unset or not all([type(x) in SCALARS for x in numbers]):
         count = len(op.names)
         raise ArgumentError(
             f"{op.name}() takes {count} positional arguments but {len(given)} were given",
@@ -210,8 +231,7 @@ def make_user_function(op, spaces: str, out: bool) -> Callable[..., Any]:
             + format_fast_path(op, namespace, out)
             + format_override(op, out, namespace)
         )
-        if given and given[0] == "input" and not op.numbers:
-            body += "if type(input) in SCALARS:\n    raise not_a_tensor_error(op.name, 'input', 1, input)\n"
+        body += format_refusals(op)
         body += f"return op({call}{', out' if out else ''})\n"
         return signature, reword_errors(body, given)
 
@@ -235,7 +255,7 @@ def inplace_method(function) -> Callable[..., Any]:
         body = format_preparation(op, namespace)
         path = format_inplace_path(op, op.names, namespace)
         body += reword_errors(path, op.names) if path else ""
-        body += format_override(op, False, namespace)
+        body += format_override(op, False, namespace) + format_refusals(op)
         return signature, f"{body}return apply_inplace(op, {call})\n"
 
     parameters = parameters_of(op, False)
@@ -344,7 +364,9 @@ def is_entry_point(function) -> bool:
 
 # What the text of every entry point refers to.
 COMMON: dict[str, Any] = {
+    "GREATEST": 65504,  # of the numbers that every floating dtype can hold
     "NOT_OVERRIDDEN": NOT_OVERRIDDEN,
+    "NUMBERS": (float, int),
     "ORDINARY_CLASSES": ORDINARY_CLASSES,
     "REWORDED_ERRORS": REWORDED_ERRORS,
     "SCALARS": SCALARS,
@@ -355,6 +377,7 @@ COMMON: dict[str, Any] = {
     "are_ordinary": are_ordinary,
     "only_ordinary": ORDINARY_CLASSES.issuperset,
     "call_override": call_declared_override,
+    "check_range": check_range,
     "current": current,
     "find_overriders": find_overriders,
     "leave": leave_torch,

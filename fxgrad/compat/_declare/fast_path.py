@@ -219,6 +219,11 @@ def compute_together(ufunc: np.ufunc, *operands: Any) -> np.ndarray:
     return made
 
 
+def takes_numbers(op) -> bool:
+    """Whether a number may stand for the last operand."""
+    return op.takes_number(op.names[-1])
+
+
 def format_fast_path(op, namespace: dict[str, Any], out: bool) -> str:
     """Return the statements that take plain operands of a function straight to the kernel of its primitive, or to the
     plan for such operands."""
@@ -296,7 +301,7 @@ def format_path(
     namespace |= NAMES | {"FLOATS": op.dtypes, "kernel": kernel, "vjp": primitive.vjp}
     is_elementwise = isinstance(primitive, Elementwise) and type(primitive).vjp is Elementwise.vjp
     if is_elementwise:
-        namespace |= {"rules": primitive.pullbacks, "NUMBERS": NUMBERS}
+        namespace |= {"rules": primitive.pullbacks, "NUMBERS": NUMBERS if takes_numbers(op) else {}}
     else:
         namespace["NUMBERS"] = {}
     ordered = names[::-1] if swapped else names
@@ -342,7 +347,8 @@ def format_inplace_path(op, names: Sequence[str], namespace: dict[str, Any], ope
         or len(names) != 2
     ):
         return ""
-    namespace |= NAMES | {"FLOATS": op.dtypes, "kernel": primitive.kernel, "NUMBERS": NUMBERS}
+    namespace |= NAMES | {"FLOATS": op.dtypes, "kernel": primitive.kernel}
+    namespace["NUMBERS"] = NUMBERS if takes_numbers(op) else {}
     namespace["name"] = f"{op.name}_"
     first, second = names
     unset, factor = "", f"{second}_value"

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ...extend import SCALARS, aval_of, kind_of
+from .._core.dtypes import cast_number
 from .._core.error_messages import not_implemented_error
-from .._core.precision import compute_in_single, tangent_rule_in_single, value_dtype
+from .._core.precision import common_half_dtype, compute_in_single, tangent_rule_in_single, value_dtype
 from .composite import Composite, order_of_operands
 from .declaration import HALF, Declaration
 from .promotion import promote_values
@@ -91,6 +92,8 @@ def function_for(declaration: Declaration, pattern: tuple) -> Callable[..., Any]
     function = call_with_pattern
     if declaration.computes_in_single:
         function = compute_in_single(call_with_pattern, declaration.exact_numbers)
+        if limited := [name for name in declaration.in_range.split() if name not in names]:
+            function = with_numbers_in_range(function, limited)
     if promote is None:
         return function
 
@@ -98,6 +101,19 @@ def function_for(declaration: Declaration, pattern: tuple) -> Callable[..., Any]
         return function(*promote_values(values, promote, declaration.exact_numbers), **params)
 
     return call_promoted
+
+
+def with_numbers_in_range(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """Wrap a function of values so that it raises for parameters of these names that half precision cannot hold."""
+
+    def call_in_range(*values, **params) -> Any:
+        half = common_half_dtype(values)
+        for number in [params[name] for name in names] if half is not None else ():
+            if type(number) in SCALARS:
+                cast_number(number, half)
+        return function(*values, **params)
+
+    return call_in_range
 
 
 def share_float_dtype(values: Sequence[Any], dtypes: set[Any], exact_numbers: bool) -> bool:

@@ -65,8 +65,12 @@ def create_tensor(value, requires_grad: bool = False) -> Tensor:
 
 def parse_size(given, name: str) -> tuple[int, ...]:
     """Parse sizes as users give them: zeros(2, 3), zeros((2, 3)) or zeros(size=(2, 3))."""
-    if len(given) == 1 and isinstance(given[0], tuple | list):
-        given = given[0]
+    if len(given) == 1:
+        first = given[0]
+        if type(first) is int and first >= 0:
+            return (first,)
+        if isinstance(first, tuple | list):
+            given = first
     try:
         size = tuple([n.__index__() for n in given])
     except (AttributeError, TypeError):

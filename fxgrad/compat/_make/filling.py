@@ -25,7 +25,6 @@ from .generators import Generator, draw_plainly, draw_tensor, ensure_mapped, lie
 from .sampling import (
     DIGITS,
     bernoulli_of_noise,
-    check_condition,
     check_probability,
     draw_noise,
     ensure_floating,
@@ -67,11 +66,14 @@ def fill_method(sampler: Callable[..., Callable[..., Any]]) -> None:
     """Declare a method that fills a Tensor, by a function from its parameters to the arguments of
     `fill_with_samples`."""
 
+    name = sampler.__name__
+
     @wraps(sampler)
     def fill(self: Tensor, *args, generator=None, **names) -> Tensor:
         if "from" in names:
             names["from_"] = names.pop("from")
-        return fill_with_samples(self, sampler.__name__, generator, sampler(*args, **names))
+        sample = sampler(*args, **names) if names else sampler(*args)
+        return fill_with_samples(self, name, generator, sample)
 
     fill.__signature__ = DerivedSignature(sampler, lambda given: [SELF, *given, GENERATOR])  # type: ignore[attr-defined]
     expose("method")(fill)
@@ -95,9 +97,11 @@ def continuous(name: str, sample: Callable[..., np.ndarray], *parameters: float)
 @fill_method
 def uniform_(from_: float = 0, to: float = 1) -> Any:
     """Fill the Tensor with numbers uniform in [from, to)."""
-    check_condition(
-        from_ <= to, f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}"
-    )
+    if not from_ <= to:
+        raise TensorError(
+            f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}",
+            hint=f"x.uniform_({to}, {from_})",
+        )
 
     def sample(rng: Generator, shape, numpy) -> np.ndarray:
         ensure_floating(numpy, "check_uniform_bounds")
@@ -109,7 +113,8 @@ def uniform_(from_: float = 0, to: float = 1) -> Any:
 @expose("method")
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator=None) -> Tensor:
     """Fill the Tensor with normal numbers."""
-    check_condition(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+    if not std >= 0:
+        raise TensorError(f"normal expects std >= 0.0, but found std {std}", hint="a deviation is 0 or more")
     return fill_with_samples(self, "normal_", generator, normal_sampler(mean, std, lies_in_rows(self)))
 
 
@@ -140,12 +145,13 @@ def integer_limit(numpy) -> int:
         return 2
     if kind_of(numpy) in "iu":
         return min(int(np.iinfo(numpy).max) + 1, 1 << 63)
-    if numpy.name not in DIGITS:
+    digits = DIGITS.get(numpy.name)
+    if digits is None:
         raise NotSupportedError(
             f"\"random_kernel_cpu\" not implemented for '{short_name(numpy)}'",
             hint="x.uniform_(), or torch.randint(high, x.shape)",
         )
-    return (1 << DIGITS[numpy.name]) + 1
+    return (1 << digits) + 1
 
 
 @expose("method")
@@ -159,7 +165,8 @@ def bernoulli_(self: Tensor, p=0.5, *, generator=None) -> Tensor:
         made = bernoulli_of_noise(p, draw_noise(p, like_order(self), generator, self))
         assign(self, made.to(self.dtype), "bernoulli_")
         return self
-    check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    if not 0 <= p <= 1:
+        raise TensorError(f"bernoulli_ expects p to be in [0, 1], but got p={p}", hint="p is a probability")
     return fill_with_samples(
         self, "bernoulli_", generator, lambda rng, s, dtype: variates.bernoulli(rng, s, dtype, p)
     )
@@ -168,26 +175,39 @@ def bernoulli_(self: Tensor, p=0.5, *, generator=None) -> Tensor:
 @fill_method
 def exponential_(lambd: float = 1) -> Any:
     """Fill the Tensor with numbers of the density λ·exp(-λx)."""
-    check_condition(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    if not lambd > 0:
+        raise TensorError(
+            f"exponential_ expects lambda > 0.0, but found lambda={lambd}", hint="the rate is positive"
+        )
     return continuous("Exponential", variates.exponential, lambd)
 
 
 @fill_method
 def geometric_(p: float) -> Any:
     """Fill the Tensor with the number of trials of probability p up to the first success."""
-    check_condition(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
+    if not 0 < p < 1:
+        raise TensorError(
+            f"geometric_ expects p to be in (0, 1), but got p={p}", hint="p is a probability, neither 0 nor 1"
+        )
     return lambda rng, s, dtype: variates.geometric(rng, s, dtype, p)
 
 
 @fill_method
 def cauchy_(median: float = 0, sigma: float = 1) -> Any:
     """Fill the Tensor with numbers of the density σ / (π·((x - median)² + σ²))."""
-    check_condition(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    if not sigma > 0:
+        raise TensorError(
+            f"cauchy_ expects sigma > 0.0, but found sigma={sigma}", hint="the width is positive"
+        )
     return continuous("Cauchy", variates.cauchy, median, sigma)
 
 
 @fill_method
 def log_normal_(mean: float = 1, std: float = 2) -> Any:
     """Fill the Tensor with numbers whose logarithms are normal."""
-    check_condition(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
+    if not std > 0:
+        raise TensorError(
+            f"log_normal_ expects std > 0.0, but found std={std}",
+            hint="the deviation of the logarithms is positive",
+        )
     return continuous("LogNormal", variates.log_normal, mean, std)

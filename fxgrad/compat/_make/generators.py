@@ -238,9 +238,11 @@ def draw_plainly(
     context = CURRENT.get()
     if context is not EVAL and context is not NO_GRAD and context is not QUIET:
         return None
-    source = default_generator if generator is None else choose_generator(generator)
-    if source.device.type != "cpu":
-        return None
+    source = default_generator
+    if generator is not None:
+        source = choose_generator(generator)
+        if source.device.type != "cpu":
+            return None
     with source._fx_lock:
         return sample(source, shape, numpy)
 

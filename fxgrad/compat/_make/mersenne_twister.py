@@ -171,20 +171,16 @@ class MersenneTwister:
 
     def words(self, count: int) -> np.ndarray:
         """The next words: uint32, not to be modified."""
-        place = self.place
-        if place + count <= self.end:
-            if self.run is None:  # count is 0
-                return np.empty(0, np.uint32)
-            self.place = place + count
+        place = self.pass_words(count)
+        if place is not None:
             return self.run[place : place + count]
+        if not count:
+            return np.empty(0, np.uint32)
         self.begin(count)
         made = np.empty(count, np.uint32)
         here = self.end - self.place
         if here:
-            made[: min(here, count)] = self.run[self.place : self.place + count]
-        if here >= count:
-            self.place += count
-            return made
+            made[:here] = self.run[self.place :]
         end = count - (count - here - 1) % BLOCK - 1  # the run from the last block on is kept
         self.forget_run()
         if here < end:
@@ -205,9 +201,8 @@ class MersenneTwister:
 
     def floats(self, count: int) -> np.ndarray:
         """Multiples of 2⁻²⁴ in [0, 1), of one word each: float32."""
-        place = self.place
-        if place + count <= self.end and self.run is not None:
-            self.place = place + count
+        place = self.pass_words(count)
+        if place is not None:
             return self.run_floats()[place : place + count].copy()
         return to_unit_floats(self.words(count))
 
@@ -218,11 +213,26 @@ class MersenneTwister:
         return self.unit_floats
 
     def pass_words(self, count: int) -> int | None:
-        """Pass over words of the run at hand, and return the place of the first; None where there are fewer."""
+        """Pass over words of the run at hand, and return the place of the first. The run is one that has them: where
+        the rest of the last one is too short, it goes on with that. None where these are more than are read at once."""
         place = self.place
-        if place + count > self.end or self.run is None:
+        if place + count <= self.end and self.run is not None:
+            self.place = place + count
+            return place
+        self.begin(count)
+        here = self.end - self.place
+        if not 0 < count <= here + BLOCK * self.blocks:
             return None
-        self.place = place + count
+        if count <= here:  # of the block of a state
+            return self.pass_words(count)
+        rest, place = None, 0
+        if here:
+            first = self.place // BLOCK * BLOCK
+            rest, place = self.run[first:], self.place - first
+        self.forget_run()
+        run = self.source.read(BLOCK * self.blocks)
+        self.keep_run(run if rest is None else np.concatenate((rest, run)), place + count)
+        self.blocks = min(2 * self.blocks, costs.READ_BLOCKS)
         return place
 
     def doubles(self, count: int) -> np.ndarray:

@@ -68,11 +68,6 @@ def ensure_floating(numpy, name: str) -> None:
         )
 
 
-def check_condition(holds: bool, message: str, hint: str | None = None) -> None:
-    if not holds:
-        raise TensorError(message, hint=hint)
-
-
 def integer_sampler(low: int, high: int) -> Callable[..., np.ndarray]:
     """Return the sampler of whole numbers from `low` up to but not including `high`."""
     if low >= high:
@@ -122,9 +117,11 @@ def to_floating_range(low: int, high: int, numpy) -> tuple[int, int]:
 # -- functions that make Tensors ------------------------------------------
 def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, options: Any) -> Tensor:
     """Make a Tensor of sample(generator, shape, dtype)."""
-    generator = options.pop("generator", None)
-    if "size" in options:
-        size = (*size, options.pop("size"))
+    generator = None
+    if options:
+        generator = options.pop("generator", None)
+        if "size" in options:
+            size = (*size, options.pop("size"))
     shape = parse_size(size, name)
     if not options and DEFAULT_DEVICE.get() is CPU:
         value = draw_plainly(sample, shape, default, generator)
@@ -204,6 +201,8 @@ def randperm(n: int, **options: Unpack[SampleOptions]) -> Tensor:
     shape = parse_size((n,), "randperm")
 
     def sample(rng: Generator, shape, numpy) -> np.ndarray:
+        if len(shape) == 1:
+            return variates.permutation(rng, n).astype(numpy, copy=False)
         rows = [variates.permutation(rng, n) for _ in range(math.prod(shape[:-1]))]
         return np.reshape(rows, shape).astype(numpy)
 
@@ -243,7 +242,7 @@ def concrete_array(value) -> Any:
     return None if isinstance(value, Tracer) else value if is_array(value) else np.asarray(value)
 
 
-@operation("input noise", name="bernoulli", spaces="", out=False, tangent=zero_tangent_rule)
+@operation("input noise", name="bernoulli", numbers="input", spaces="", out=False, tangent=zero_tangent_rule)
 def bernoulli_of_noise(input, noise) -> Any:
     """Return 1 where the noise is less than the probability, and 0 elsewhere."""
     return ops.convert(ops.less(noise, input), dtype=aval_of(input).dtype)
@@ -254,7 +253,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator=None, out=None
     """A Tensor of ones, each with the probability of its entry (or `p`), and zeros elsewhere."""
     aval = aval_of(refresh(input)._fx_value)
     if p is not None:
-        check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        if not 0 <= p <= 1:
+            raise TensorError(
+                f"bernoulli_ expects p to be in [0, 1], but got p={p}", hint="p is a probability"
+            )
         options = {"generator": generator, "memory_format": contiguous_format}
         return create_samples_like(
             lambda rng, s, d: variates.bernoulli(rng, s, d, p), "bernoulli", input, options
@@ -285,7 +287,15 @@ def draw_noise(p: Tensor, order, generator, filled: Tensor | None = None) -> Ten
     )
 
 
-@operation("mean std noise", name="normal", spaces="", promote="float", out=False, tangent=zero_tangent_rule)
+@operation(
+    "mean std noise",
+    name="normal",
+    numbers="mean std",
+    spaces="",
+    promote="float",
+    out=False,
+    tangent=zero_tangent_rule,
+)
 def normal_of_noise(mean, std, noise) -> Any:
     """Compute mean + std · noise; its derivative is zero in both, as in torch."""
     return ops.add(mean, ops.multiply(std, noise))
@@ -341,9 +351,8 @@ def moment_number(given) -> Any:
 
 def check_std(std, message: str) -> None:
     """Raise for negative standard deviations."""
-    check_condition(
-        std is None or (std >= 0).all(), message, "std.abs(), or torch.exp(x) of what may be any number"
-    )
+    if std is not None and not (std >= 0).all():
+        raise TensorError(message, hint="std.abs(), or torch.exp(x) of what may be any number")
 
 
 def draw_keys(shape, generator) -> Any:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,15 +29,19 @@ FEW_SWAPS = 256  # permutations up to this length are made swap by swap
 MANY_SWAPS = (1 << 32) // 20  # permutations of this length and above take two words a swap
 
 
-def make_in_pieces(count: int, numpy: Any, make: Callable[[int], np.ndarray]) -> np.ndarray:
-    """Make an array of this dtype out of pieces make(their length)."""
+def make_in_pieces(shape: Any, numpy: Any, make: Callable[[int], np.ndarray]) -> np.ndarray:
+    """Make an array of this shape and dtype out of pieces make(their length)."""
+    count = math.prod(shape)
     if count <= costs.DRAWN_ENTRIES:
-        return make(count).astype(numpy, copy=False)
+        made = make(count)
+        if made.dtype != numpy:
+            made = made.astype(numpy)
+        return made if len(shape) == 1 else made.reshape(shape)
     made = np.empty(count, numpy)
     for start in range(0, count, costs.DRAWN_ENTRIES):
         part = made[start : start + costs.DRAWN_ENTRIES]
         part[...] = make(len(part))
-    return made
+    return made.reshape(shape)
 
 
 def scale_and_shift(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
@@ -66,21 +71,21 @@ def split(x: Any) -> tuple[Any, Any]:
 def uniform(rng: Generator, shape: Any, numpy: Any, low: float = 0.0, high: float = 1.0) -> np.ndarray:
     """Uniform numbers in [low, high), with 53 random bits in double precision and 24 otherwise; complex numbers have
     two uniform parts."""
+    twister = rng._fx_twister
+    if numpy == SINGLE and low == 0 and high == 1:
+        return make_in_pieces(shape, numpy, twister.floats)
     if kind_of(numpy) == "c":
         part = np.dtype(f"f{numpy.itemsize // 2}")
         return uniform(rng, (*shape, 2), part, low, high).view(numpy)[..., 0]
-    twister = rng._fx_twister
     if numpy == np.float64:
         if low == 0 and high == 1:
-            return make_in_pieces(math.prod(shape), numpy, twister.doubles).reshape(shape)
+            return make_in_pieces(shape, numpy, twister.doubles)
         width = high - low
 
         def make(count: int) -> np.ndarray:
             return scale_and_shift(twister.doubles(count), width, low)
 
-        return make_in_pieces(math.prod(shape), numpy, make).reshape(shape)
-    if numpy == np.float32 and low == 0 and high == 1:
-        return make_in_pieces(math.prod(shape), numpy, twister.floats).reshape(shape)
+        return make_in_pieces(shape, numpy, make)
     start, end = np.float32(low), numpy.type(high)
     width = np.float32(high) - start
 
@@ -92,7 +97,7 @@ def uniform(rng: Generator, shape: Any, numpy: Any, low: float = 0.0, high: floa
             made[made == end] = numpy.type(low)
         return made
 
-    return make_in_pieces(math.prod(shape), numpy, make_single).reshape(shape)
+    return make_in_pieces(shape, numpy, make_single)
 
 
 def normal(
@@ -104,9 +109,6 @@ def normal(
         in_rows: the entries will lie one after the other in memory, row by row: then 16 and more are made eight pairs
             at once.
     """
-    if kind_of(numpy) == "c":
-        part = np.dtype(f"f{numpy.itemsize // 2}")
-        return normal(rng, (*shape, 2), part, mean, std * math.sqrt(0.5), in_rows).view(numpy)[..., 0]
     count = math.prod(shape)
     if in_rows and numpy == SINGLE and SHORT <= count < costs.PAIRED_ENTRIES:
         found = normals_at_hand(rng._fx_twister, count)
@@ -114,7 +116,10 @@ def normal(
             if std != 1 or mean != 0:
                 found *= SINGLE.type(std)
                 found += SINGLE.type(mean)
-            return found.reshape(shape)
+            return found if len(shape) == 1 else found.reshape(shape)
+    if kind_of(numpy) == "c":
+        part = np.dtype(f"f{numpy.itemsize // 2}")
+        return normal(rng, (*shape, 2), part, mean, std * math.sqrt(0.5), in_rows).view(numpy)[..., 0]
     if count < SHORT or not in_rows:
         made = normals_by_pairs(rng, count)
         if mean != 0 or std != 1:
@@ -165,23 +170,30 @@ def normals_at_hand(twister: MersenneTwister, count: int) -> np.ndarray | None:
     """Normal numbers, sixteen or more, as `normal` makes them in single precision, from words of the run at hand;
     None where these are too few. What a word gives together with the one eight places on is computed for all words of
     the run at once, wherever sixteens begin."""
-    left = count % SHORT
-    place = twister.pass_words(count + SHORT if left else count)
+    place = twister.pass_words(count + SHORT if count % SHORT else count)
     if place is None:
         return None
     pairs = twister.normals
     if pairs is None:
         units = twister.run_floats()
         radius, angle = to_radius(units[:-8]), units[8:] * SINGLE.type(2 * math.pi)
-        pairs = twister.normals = np.empty((2, len(radius)), SINGLE)
-        np.multiply(radius, np.cos(angle), pairs[0])
-        np.multiply(radius, np.sin(angle, angle), pairs[1])
-    step = pairs.strides[0]
-    whole = np.ndarray((count // SHORT, 2, 8), SINGLE, pairs, 4 * place, (4 * SHORT, step, 4)).reshape(-1)
-    if not left:
-        return whole
-    last = np.ndarray((2, 8), SINGLE, pairs, 4 * (place + count), (step, 4)).reshape(-1)
-    return np.concatenate((whole[: count - SHORT], last))
+        made = np.empty((len(radius), 2), SINGLE)
+        np.multiply(radius, np.cos(angle), made[:, 0])
+        np.multiply(radius, np.sin(angle, angle), made[:, 1])
+        pairs = twister.normals = made.reshape(-1)
+    return pairs[2 * place :].take(places_of_normals(count))
+
+
+@lru_cache(64)
+def places_of_normals(count: int) -> np.ndarray:
+    """Where normal numbers are among the pairs of their words: of each sixteen words, the first eight have pairs, whose
+    first numbers come before the second ones. The last sixteen numbers are those of the last sixteen words."""
+    words = np.arange(0, count + SHORT * (count % SHORT > 0), SHORT)
+    if count % SHORT:
+        words[-1] = count
+    places = 2 * words[:, None, None] + np.arange(2)[:, None] + np.arange(0, SHORT, 2)
+    places = places.reshape(-1)
+    return places if not count % SHORT else np.append(places[: count - SHORT], places[-SHORT:])
 
 
 def eight_pairs(units: np.ndarray) -> np.ndarray:
@@ -245,7 +257,7 @@ def by_inverse(inverse: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
             with np.errstate(divide="ignore"):
                 return inverse(rng._fx_twister.doubles(count), *parameters)
 
-        return make_in_pieces(math.prod(shape), numpy, make).reshape(shape)
+        return make_in_pieces(shape, numpy, make)
 
     return sample
 
@@ -263,12 +275,14 @@ def bernoulli(rng: Generator, shape: Any, numpy: Any, p: float) -> np.ndarray:
     def make(count: int) -> np.ndarray:
         words = rng._fx_twister.words(2 * count)
         high = words[0::2] & np.uint32(0x1FFFFF)
-        made, on_edge = high < upper, high == upper
-        if on_edge.any():
-            made |= on_edge & (words[1::2] < lower)
+        made = high < upper
+        if lower:
+            on_edge = high == upper
+            if np.count_nonzero(on_edge):
+                made |= on_edge & (words[1::2] < lower)
         return made
 
-    return make_in_pieces(math.prod(shape), numpy, make).reshape(shape)
+    return make_in_pieces(shape, numpy, make)
 
 
 def log_normal(rng: Generator, shape: Any, numpy: Any, mean: float, std: float) -> np.ndarray:
@@ -298,10 +312,14 @@ def integers(rng: Generator, shape: Any, low: int, count: int, is_long: bool | N
 
         def make(length: int) -> np.ndarray:
             words = twister.words(length)
-            rest = words - words // np.uint32(count) * np.uint32(count)
-            return rest.astype(np.int64) + low
+            rest = (words - words // divisor * divisor).astype(np.int64)
+            if low:
+                rest += low
+            return rest
 
-    return make_in_pieces(math.prod(shape), np.dtype(np.int64), make).reshape(shape)
+        divisor = np.uint32(count)
+
+    return make_in_pieces(shape, np.dtype(np.int64), make)
 
 
 def permutation(rng: Generator, n: int) -> np.ndarray:
@@ -309,12 +327,13 @@ def permutation(rng: Generator, n: int) -> np.ndarray:
     if n < 2:
         return np.arange(n)
     words = rng._fx_twister.words if n < MANY_SWAPS else rng._fx_twister.long_words
-    drawn = make_in_pieces(n - 1, np.dtype(np.uint32 if n < MANY_SWAPS else np.uint64), words)
+    drawn = make_in_pieces((n - 1,), np.dtype(np.uint32 if n < MANY_SWAPS else np.uint64), words)
+    swapped = native_function("permutation.swap_by_words")(drawn)
+    if swapped is not None:
+        return swapped
     drawn = drawn % np.arange(n, 1, -1, dtype=drawn.dtype)
     if n > FEW_SWAPS:
-        places = np.append(drawn + np.arange(n - 1), n - 1)
-        swapped = native_function("permutation.swap_in_turn")(places.astype(np.int64, copy=False))
-        return swap_in_turn(places) if swapped is None else swapped
+        return swap_in_turn(np.append(drawn + np.arange(n - 1), n - 1))
     order = list(range(n))
     for i, step in enumerate(drawn.tolist()):
         order[i], order[i + step] = order[i + step], order[i]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...extend import Tracer, kind_of, levels
-from .._core.dtypes import get_default_dtype
+from .._core.dtypes import from_numpy_dtype, get_default_dtype
 from .._core.duals import get_tangent
 from .._core.memory import is_array
 from .._core.meta import MetaTracer
@@ -167,21 +168,21 @@ def entries_text(array: np.ndarray, indent: int) -> str:
 
 
 # -- Tensors ------------------------------------------
-def suffix_texts(tensor: Tensor, array) -> list[str]:
+def suffix_texts(value, array, dtype) -> list[str]:
     """The remarks on device, size and dtype that follow the entries."""
     found = []
-    place = device_of(tensor._fx_value)
+    place = device_of(value)
     if place.type != "cpu":
         found.append(f"device='{place}'")
     default = get_default_dtype()
     if not array.size:
         if array.ndim != 1:
             found.append(f"size={tuple(array.shape)}")
-        shown = tensor.dtype is default
+        shown = dtype is default
     else:
-        shown = tensor.dtype in (default, default.to_complex()) or tensor.dtype.name in ("int64", "bool")
+        shown = dtype in (default, default.to_complex()) or dtype.name in ("int64", "bool")
     if not shown:
-        found.append(f"dtype={tensor.dtype}")
+        found.append(f"dtype={dtype}")
     return found
 
 
@@ -214,11 +215,11 @@ def tensor_text(tensor: Tensor, prefix: str = "tensor(") -> str:
             [f"device='{device_of(value)}'", size, *dtype, *history_texts(tensor)],
             len(prefix),
         )
+    if tensor._fx_tape.name == "grad":
+        return level_text("GradTrackingTensor", tensor._fx_tape, [], [value])
     if not is_array(value):
         return tracer_text(value, history_texts(tensor))
-    array = value if type(value) is np.ndarray else value.get()
-    body = entries_text(array, len(prefix)) if array.size else "[]"
-    return join_parts(prefix + body, [*suffix_texts(tensor, array), *history_texts(tensor)], len(prefix))
+    return array_text(value, prefix, tensor.dtype, history_texts(tensor))
 
 
 def classified_text(tensor: Tensor) -> str:
@@ -243,24 +244,40 @@ def join_parts(start: str, parts: Sequence[str], indent: int) -> str:
 
 
 def tracer_text(value, notes: Sequence[str] = ()) -> str:
-    """The text of a traced value: its level, counted from the outermost, and its aval and content there."""
-    opened = [level for level in levels() if level.name != "tape"]
-    number = len(opened) - opened.index(value.interpreter) if value.interpreter in opened else 0
-    kind = TRACER_NAMES.get(type(value).__name__, type(value).__name__)
-    parts = [f"lvl={number}", f"{value.aval!r}", *notes]
-    inside = [tracer_text(v) if isinstance(v, Tracer) else array_text(v) for v in value.contents()]
+    """The text of a traced value, as torch has it for batches, and for what is differentiated."""
+    kind, level, inside = type(value).__name__, value.interpreter, value.contents()
+    if kind == "TapeTracer" and level.name == "tape":
+        return content_text(inside[0])
+    if kind in ("TapeTracer", "JVPTracer"):
+        return level_text("GradTrackingTensor", level, notes, inside[:1])
+    if kind == "BatchTracer":
+        return level_text("BatchedTensor", level, ["bdim=0", *notes], inside)
+    return level_text(kind, level, [f"{value.aval!r}", *notes], inside)
+
+
+def level_text(kind: str, level, parts: Sequence[str], inside: Sequence[Any]) -> str:
+    """The text of a value of a level, whose number counts from the outermost, and of the values further out of which
+    it is made."""
+    opened = [other for other in levels() if other.name != "tape"]
+    number = len(opened) - opened.index(level) if level in opened else 0
+    start = ", ".join([f"lvl={number}", *parts])
     if not inside:
-        return f"{kind}({', '.join(parts)})"
-    lines = ",\n".join(inside).replace("\n", "\n    ")
-    return f"{kind}({', '.join(parts)}, value=\n    {lines}\n)"
+        return f"{kind}({start})"
+    lines = textwrap.indent(",\n".join(map(content_text, inside)), "    ")
+    return f"{kind}({start}, value=\n{lines}\n)"
 
 
-# Traced values under torch's names.
-TRACER_NAMES = {"BatchTracer": "BatchedTensor", "TapeTracer": "GradTrackingTensor", "JVPTracer": "DualTensor"}
+def content_text(value) -> str:
+    """The text of a value further out: an array or a traced value."""
+    return tracer_text(value) if isinstance(value, Tracer) else array_text(value)
 
 
-def array_text(value) -> str:
-    return f"tensor({entries_text(np.asarray(value), 7)})"
+def array_text(value, prefix: str = "tensor(", dtype: Any = None, notes: Sequence[str] = ()) -> str:
+    """The text of an array, as that of a Tensor of this dtype with these remarks."""
+    array = np.asarray(value) if isinstance(value, np.ndarray | np.generic) else value.get()
+    body = entries_text(array, len(prefix)) if array.size else "[]"
+    suffix = suffix_texts(value, array, dtype or from_numpy_dtype(array.dtype))
+    return join_parts(prefix + body, [*suffix, *notes], len(prefix))
 
 
 @expose("method", "__repr__")

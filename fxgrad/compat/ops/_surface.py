@@ -19,6 +19,7 @@ from . import (
     gathering,
     indexing,
     joining,
+    limits,
     linalg,
     matmul,
     norms,

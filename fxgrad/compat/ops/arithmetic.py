@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import SCALARS, Elementwise, Masked, aval_of, namespace_function, ops, real_power
+from ...extend import SCALARS, Elementwise, Masked, namespace_function, ops, real_power
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
@@ -17,7 +17,6 @@ from ..errors import TensorError
 from .declarers import (
     add_aliases,
     binary,
-    check_same_dtype,
     kind,
     number_like,
     refuse,
@@ -55,7 +54,7 @@ def scale_by_alpha(value, alpha, result) -> Any:
     return ops.multiply(value, number_like(alpha, result))
 
 
-@operation("input other", primitive=ops.add, numbers=True, mixed=True, **ARITHMETIC)
+@operation("input other", primitive=ops.add, numbers="any", in_range="alpha", mixed=True, **ARITHMETIC)
 def add(input, other, *, alpha=1) -> Any:
     """The sum input + alpha · other.
 
@@ -84,7 +83,15 @@ def subtract_scaled(input, other, alpha) -> Any:
     return ops.subtract(input, scale_by_alpha(other, alpha, input))
 
 
-@operation("input other", primitive=ops.subtract, numbers=True, mixed=True, inplace=True, entrywise=True)
+@operation(
+    "input other",
+    primitive=ops.subtract,
+    numbers="any",
+    in_range="alpha",
+    mixed=True,
+    inplace=True,
+    entrywise=True,
+)
 def sub(input, other, *, alpha=1) -> Any:
     """The difference input − alpha · other."""
     return subtract_scaled(input, other, alpha)
@@ -94,6 +101,8 @@ def sub(input, other, *, alpha=1) -> Any:
     "input other",
     spaces="function",
     out=False,
+    numbers="other",
+    in_range="alpha",
     overload=lambda numbers, _: "other" in numbers,
     entrywise=True,
 )
@@ -102,7 +111,7 @@ def rsub(input, other, *, alpha=1) -> Any:
     return subtract_scaled(other, input, alpha)
 
 
-mul = binary("mul", ops.multiply, "The product input · other of entries.", numbers=True, exact_numbers=True)
+mul = binary("mul", ops.multiply, "The product input · other of entries.", numbers="any", exact_numbers=True)
 
 
 def require_real(function, kinds: str = "c") -> Any:
@@ -263,7 +272,7 @@ divide_primitive = save_operands_only(ops.divide)
 @operation(
     "input other",
     primitive=divide_primitive,
-    numbers=True,
+    numbers="any",
     exact_numbers=True,
     inplace=True,
     entrywise=True,
@@ -291,15 +300,51 @@ def div(input, other, *, rounding_mode: str | None = None) -> Any:
 add_aliases(divide=div, true_divide=div, subtract=sub, multiply=mul)
 
 
-@operation("input other", numbers=True, **ARITHMETIC)
+class Refusal(Elementwise):
+    """A function that raises when it is computed, not when a rule is made of it."""
+
+    def abstract_eval(self, avals, params: dict) -> Any:
+        return avals[0]
+
+
+def refuse_derivative(t) -> Any:
+    """Raise for the derivative of floor_divide."""
+    raise TensorError(
+        "derivative for aten::floor_divide is not implemented",
+        hint='torch.div(x, y, rounding_mode="floor"), whose derivative is 0, or x.detach() // y',
+    )
+
+
+refused_derivative = declare_primitive(
+    Refusal,
+    "refused_derivative",
+    lambda xp: refuse_derivative,
+    (lambda t, y, x: refused_derivative(t),),
+    linear=(0,),
+)
+underivable_quotient = declare_primitive(
+    Elementwise,
+    "underivable_quotient",
+    namespace_function("floor_divide"),
+    (lambda t, y, a, b: refused_derivative(t),) * 2,
+    computes="floor_divide",
+)
+
+
+@operation("input other", numbers="any", node="torch::autograd::NotImplemented", **ARITHMETIC)
 def floor_divide(input, other) -> Any:
     """The quotient of entries, rounded down."""
     refuse("bc", input, operation="floor_divide")
     check_divisor(other)
-    return floor_divide_primitive(input, other)
+    return underivable_quotient(input, other)
 
 
-@operation("input other", numbers=True, overload=lambda numbers, _: "other" not in numbers, **ARITHMETIC)
+@operation(
+    "input other",
+    numbers="input other",
+    overload=lambda numbers, _: "other" not in numbers,
+    **ARITHMETIC,
+)
 def remainder(input, other) -> Any:
     """The remainder of division rounded down, which has the sign of the divisor."""
     refuse("bc", input, operation="remainder")
@@ -307,7 +352,7 @@ def remainder(input, other) -> Any:
     return remainder_primitive(input, other)
 
 
-@operation("input other", overload=lambda numbers, _: "other" not in numbers, **ARITHMETIC)
+@operation("input other", numbers="other", overload=lambda numbers, _: "other" not in numbers, **ARITHMETIC)
 def fmod(input, other) -> Any:
     """The remainder of division rounded to 0, which has the sign of the dividend."""
     refuse("bc", input, operation="fmod")
@@ -394,7 +439,7 @@ def power_overload(numbers: set[str], params: dict[str, Any]) -> int:
 @operation(
     "input exponent",
     primitive=pow_primitive,
-    numbers=True,
+    numbers="input exponent",
     inplace=True,
     overload=power_overload,
     entrywise=True,
@@ -420,7 +465,12 @@ def pow(input, exponent) -> Any:
 
 
 @operation(
-    "input exponent", numbers=True, inplace=True, node="PowBackward0", overload=power_overload, entrywise=True
+    "input exponent",
+    numbers="input exponent",
+    inplace=True,
+    node="PowBackward0",
+    overload=power_overload,
+    entrywise=True,
 )
 def float_power(input, exponent) -> Any:
     """The power of `input` with an exponent, in double precision."""
@@ -444,86 +494,17 @@ def ldexp(input, other) -> Any:
     return ops.multiply(ops.ldexp(input, ops.convert(whole, dtype=np.dtype(int))), rest)
 
 
-# -- signs and limits ------------------------------------------
-# Of torch's convention: the derivative of copysign is 0 at 0.
-copysign_primitive = declare_primitive(
-    Elementwise,
-    "copysign",
-    lambda xp: xp.copysign,
-    (
-        lambda t, y, a, b: Masked(
-            t * ops.copysign(1.0, ops.copysign(1.0, a) * ops.copysign(1.0, y)), ops.not_equal(a, 0)
-        ),
-        zero_partial,
-    ),
-    computes="copysign",
-)
-copysign = binary(
-    "copysign",
-    copysign_primitive,
-    "The modulus of `input` with the sign of `other`.",
-    promote="float",
-    overload=lambda numbers, _: "other" in numbers,
-)
-
-
-@operation("input values", inplace=True, entrywise=True)
-def heaviside(input, values) -> Any:
-    """The step function of each entry: 0 of negative numbers, 1 of positive ones, `values` of 0."""
-    words = "heaviside is not yet implemented for tensors with different dtypes."
-    check_same_dtype(input, values, words)
-    a, b = ops.convert(ops.greater(input, 0), dtype=aval_of(input).dtype), values
-    return ops.where(ops.equal(input, 0), b, ops.where(ops.isnan(input), input, a))
-
-
-CHOICE_OPTIONS: dict[str, Any] = {
-    "promote": "choice", "inplace": True, "by_value": False, "entrywise": True,
-}  # fmt: skip
-
-
-def clamp_values(x, low, high) -> Any:
-    """Limit x to [low, high]; limits have the derivative of x. What is not a number is no limit, but the result."""
-    refuse("bc", x, operation="clamp")
-    if low is not None:
-        x = ops.where(ops.logical_or(ops.less(x, low), ops.isnan(low)), low, x)
-    return x if high is None else ops.where(ops.logical_or(ops.greater(x, high), ops.isnan(high)), high, x)
-
-
-@operation("input min max", overload=lambda numbers, _: bool(numbers), **CHOICE_OPTIONS)
-def clamp(input, min=None, max=None) -> Any:
-    """Each entry, limited to the interval [min, max].
-
-    >>> torch.clamp(torch.tensor([-2.0, 0.5]), min=0.0).tolist()
-    [0.0, 0.5]
-    """
-    if min is None and max is None:
-        raise TensorError(
-            "torch.clamp: At least one of 'min' or 'max' must not be None", hint="torch.clamp(x, min=0.0)"
-        )
-    return clamp_values(input, min, max)
-
-
-@operation("input min", overload=lambda numbers, _: not numbers, **CHOICE_OPTIONS)
-def clamp_min(input, min) -> Any:
-    """Each entry, limited to at least `min`."""
-    return clamp_values(input, min, None)
-
-
-@operation("input max", overload=lambda numbers, _: not numbers, **CHOICE_OPTIONS)
-def clamp_max(input, max) -> Any:
-    """Each entry, limited to at most `max`."""
-    return clamp_values(input, None, max)
-
-
-add_aliases(clip=clamp)
-
-
 # -- several operands ------------------------------------------
 @operation(
     "input end weight",
+    kinds="fc",
+    numbers="weight",
     overload=lambda numbers, _: "weight" not in numbers,
     exact_numbers=True,
-    **CHOICE_OPTIONS,
+    promote="choice",
+    inplace=True,
+    by_value=False,
+    entrywise=True,
 )
 def lerp(input, end, weight) -> Any:
     """The point between `input` and `end`: input + weight · (end − input), exact at both ends."""
@@ -571,7 +552,9 @@ def declare_product_with_log(name: str, log: str, slope, doc: str, **options) ->
             lambda t, z, x, y: Masked(t * (x * slope(y)), support(x, slope(y))),
         ),
     )
-    return binary(name, primitive, doc, promote="float", primitive=None, numbers=True, kinds="f", **options)
+    return binary(
+        name, primitive, doc, promote="float", primitive=None, numbers="input other", kinds="f", **options
+    )
 
 
 xlogy = declare_product_with_log(

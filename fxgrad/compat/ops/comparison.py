@@ -30,11 +30,11 @@ def declare_order(name: str, function, doc: str) -> Any:
         return function(a, b)
 
     call.primitive = function.primitive
-    return binary(name, call, doc, promote="comparison", complex=False)
+    return binary(name, call, doc, promote="comparison", numbers="other", complex=False)
 
 
-eq = binary("eq", ops.equal, "Whether two entries are equal.", promote="comparison")
-ne = binary("ne", ops.not_equal, "Whether two entries differ.", promote="comparison")
+eq = binary("eq", ops.equal, "Whether two entries are equal.", promote="comparison", numbers="other")
+ne = binary("ne", ops.not_equal, "Whether two entries differ.", promote="comparison", numbers="other")
 lt = declare_order("lt", ops.less, "Whether an entry of `input` is less than that of `other`.")
 le = declare_order(
     "le", ops.less_equal, "Whether an entry of `input` is less than that of `other`, or equal."
@@ -76,9 +76,15 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return bool(concretize(unwrap(eq(input, other)), "equal").all())
 
 
-@operation("elements test_elements", spaces="function", numbers=True, direct=find_among)
+@operation("elements test_elements", spaces="function", numbers="elements test_elements", direct=find_among)
 def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Which elements are among others."""
+    for x in (elements, test_elements):
+        if kind(x) in "bc":
+            short = short_name(aval_of(x).dtype)
+            raise TensorError(
+                f"Unsupported input type encountered for isin(): {short}", hint="x.int(), x.real"
+            )
     found = fnp.isin(elements, test_elements)
     return ops.logical_not(found) if invert else found
 
@@ -106,7 +112,7 @@ def require_integers(name: str, function, kinds: str = "fc") -> Any:
 
 def declare_bits(name: str, function, doc: str, called: str | None = None, kinds: str = "fc") -> Any:
     """Declare a function of the bits of two operands; errors may use another name for it."""
-    return binary(name, require_integers(called or name, function, kinds), doc, numbers=True)
+    return binary(name, require_integers(called or name, function, kinds), doc, numbers="input other")
 
 
 bitwise_and = declare_bits(
@@ -136,7 +142,9 @@ bitwise_right_shift = declare_bits(
 
 
 # -- choices ------------------------------------------
-@operation("condition input other", name="where", spaces="", by_value=False, entrywise=True)
+@operation(
+    "condition input other", name="where", numbers="input other", spaces="", by_value=False, entrywise=True
+)
 def where_values(condition, input, other) -> Any:
     """Select `input` where the condition holds, and `other` elsewhere."""
     if kind(condition) != "b":
@@ -172,7 +180,13 @@ def where_method(self: Tensor, condition: Tensor, other) -> Tensor:
 
 
 @operation(
-    "input mask value", inplace=True, out=False, by_value=False, own_precision=True, direct=fill_masked
+    "input mask value",
+    numbers="value",
+    inplace=True,
+    out=False,
+    by_value=False,
+    own_precision=True,
+    direct=fill_masked,
 )
 def masked_fill(input, mask, value) -> Any:
     """Replace entries by `value` where the mask is set."""
@@ -219,7 +233,7 @@ def select_plainly(input, mask) -> Tensor | None:
     value, known = constant_array(input), constant_array(mask)
     if value is None or known is None or known.dtype != bool or known.shape != value.shape:
         return None
-    return make_result(value.reshape(-1).take(known.reshape(-1).nonzero()[0]), None, None, None)
+    return make_result(ops.select_rows(value, known), None, None, None)
 
 
 @operation("input places", arguments=masked_select_arguments, first=select_plainly)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import aval_of, kind_of, ops, source_info, use_device_of
+from ...extend import SCALARS, aval_of, kind_of, ops, source_info, use_device_of
 from .._core import inference, strides, views
 from .._core.bits import memory_array
 from .._core.dtypes import cast_number
@@ -123,12 +123,14 @@ fill_values = operation("src", spaces="", name="fill", out=False, composite=Tran
 
 @expose("method")
 def copy_(self: Tensor, other, non_blocking: bool = False) -> Tensor:
-    """Write another Tensor, broadcast and converted, into this one.
+    """Write another Tensor, broadcast and converted, or a number into this one.
 
     >>> torch.zeros(2, 2).copy_(torch.tensor([1, 2]))
     tensor([[1., 2.],
             [1., 2.]])
     """
+    if type(other) in SCALARS:
+        return fill_(self, other)
     if not isinstance(other, Tensor):
         raise not_a_tensor_error("copy_", "other", 1, other)
     memory = writable_array(self)
@@ -184,7 +186,7 @@ def fill(input: Tensor, value) -> Tensor:
     return fill_(clone(input), value)
 
 
-@operation("input", spaces="", inplace=True, out=False)
+@operation("input", in_range="fill_value", spaces="", inplace=True, out=False)
 def fill_diagonal(input, fill_value, wrap: bool = False) -> Any:
     """The Tensor with a number on its diagonal, which with `wrap` begins again below the end of a tall matrix."""
     shape = aval_of(input).shape

@@ -14,7 +14,7 @@ from ..errors import TensorError
 from .arguments import dim_index, normalize_dim
 from .arithmetic import logaddexp_of_any
 from .declarers import add_aliases, kind
-from .direct import running_extreme
+from .direct import running_extreme, running_total
 from .reduction import declare_selection, sum_operand
 
 
@@ -38,7 +38,7 @@ def accumulate_precisely(function, x, dim) -> Any:
     return ops.convert(accumulate_along(function, ops.convert(x, dtype=wide), dim), dtype=dtype)
 
 
-@operation("input", inplace=True, by_value=False)
+@operation("input", inplace=True, by_value=False, direct=running_total("add"))
 def cumsum(input, dim: int, *, dtype=None) -> Any:
     """The sums of all elements up to each.
 
@@ -48,7 +48,7 @@ def cumsum(input, dim: int, *, dtype=None) -> Any:
     return accumulate_precisely(ops.cumsum, sum_operand(input, dtype), dim)
 
 
-@operation("input", inplace=True, by_value=False)
+@operation("input", inplace=True, by_value=False, direct=running_total("multiply"))
 def cumprod(input, dim: int, *, dtype=None) -> Any:
     """The products of all elements up to each."""
     return accumulate_precisely(ops.cumprod, sum_operand(input, dtype), dim)

@@ -84,6 +84,16 @@ def expose_with(
     expose(spaces)(made)
 
 
+def expose_as_method(function: Callable[..., Any], *without: str) -> None:
+    """Expose a function as the method that torch has written in Python: its first parameter is `self`, and some of the
+    others are missing."""
+    _, *others = inspect.signature(function).parameters.values()
+    shown = [
+        p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in others if p.name not in without
+    ]
+    expose_with(", ".join(["self", *shown]), function, spaces="method")
+
+
 def first_result(result, *others) -> Any:
     """Return the first of several results; the derivative uses the others."""
     return result
@@ -135,6 +145,16 @@ def with_partials(function: Callable[..., Any], *partials: Any) -> Callable[...,
         symbol=primitive.symbol,
         computes=primitive.computes,
     )
+
+
+def absolute_partial(t, y, x) -> Any:
+    """The partial derivative of a modulus, which torch computes of the operand; that of a sign is a recorded zero."""
+    if kind(x) == "c":
+        return ops.absolute.primitive.partials[0](t, absolute(x), x)
+    return t * step_primitives["sign"](x)
+
+
+absolute = with_partials(ops.absolute, absolute_partial)
 
 
 def kind(value) -> str:

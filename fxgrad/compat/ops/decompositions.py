@@ -13,6 +13,7 @@ from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import expose
 from ..errors import TensorError
+from .declarers import expose_as_method
 from .entries import by_entries
 from .linalg import (
     check_floating,
@@ -363,11 +364,14 @@ def linalg_lu_factor_ex(A, *, pivot: bool = True, check_errors: bool = False) ->
     return list(found)
 
 
-@expose("function method")
+@expose("function")
 @with_out
 def lu(A, pivot: bool = True, get_infos: bool = False) -> Any:
     """The LU decomposition (LU, pivots), and with `get_infos` error codes: see `linalg.lu_factor`."""
     return tuple(linalg_lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
+
+
+expose_as_method(lu, "out")
 
 
 @operation(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import SCALARS, costs, ops
+from ...extend import SCALARS, costs, native_function, ops
 from .._core.dtypes import cast_number
 
 Direct = Callable[..., list[Any] | None] | None
@@ -133,10 +133,33 @@ def scatter_masked(values: Sequence[Any], params: dict) -> Direct:
         if count > source.size:
             return None
         y = x.copy()
-        y[mask] = source.reshape(-1)[:count]
+        ops.replace_rows(y, mask, source.reshape(-1)[:count])
         return [y]
 
     return scatter
+
+
+# -- between limits ------------------------------------------
+def limit_entries(values: Sequence[Any], params: dict) -> Direct:
+    """Entries between two numbers. Both of NumPy's functions return what is not a number."""
+    if len(values) != 3 or type(values[0]) is not np.ndarray:
+        return None
+    x = values[0]
+    if x.dtype not in REALS or not 0 < x.size <= costs.CALLED_ENTRIES:
+        return None
+    if type(values[1]) not in (int, float) or type(values[2]) not in (int, float):
+        return None
+    greatest = float(np.finfo(x.dtype).max)
+
+    def limit(x: np.ndarray, low: float, high: float) -> list[Any] | None:
+        if not -greatest <= low < high <= greatest:
+            return None
+        y = np.minimum(np.maximum(x, low), high)
+        if low == 0 or high == 0:  # zeros keep their sign
+            np.copyto(y, x, where=x == 0)
+        return [y] if y.flags.c_contiguous else None
+
+    return limit
 
 
 # -- by rank ------------------------------------------
@@ -180,6 +203,31 @@ def find_medians(values: Sequence[Any], params: dict) -> Direct:
         return [rows[numbers, places].reshape(shape), places.reshape(shape)]
 
     return find
+
+
+# In what NumPy would have to add up numbers, by the name of their dtype.
+WIDE = dict.fromkeys(("float16", "bfloat16", "float32"), np.dtype(np.float64))
+WIDE |= dict.fromkeys(("bool", "uint8", "int8", "int16", "int32"), np.dtype(np.int64))
+
+
+def running_total(combination: str) -> Callable[..., Direct]:
+    """Return the direct way to sums, or products, of all entries up to each, which are computed in a wide dtype."""
+
+    def direct(values: Sequence[Any], params: dict) -> Direct:
+        (x,) = values
+        wide, axis = WIDE.get(x.dtype.name), find_axis(params["dim"], x.ndim)
+        if wide is None or axis is None or params.get("dtype") is not None:
+            return None
+        target = wide if wide.kind == "i" else x.dtype
+
+        def accumulate(x: np.ndarray) -> list[Any] | None:
+            compute = native_function("accumulation.accumulate_natively")
+            y = compute(combination, x, axis=axis, wide=wide, target=target)
+            return None if y is None else [y]
+
+        return accumulate
+
+    return direct
 
 
 def running_extreme(combine: np.ufunc) -> Callable[..., Direct]:

@@ -15,7 +15,7 @@ UNARY = """
     abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round
     rsqrt sigmoid sign sin sinh sqrt tan tanh trunc
 """
-BINARY = "add sub mul div pow maximum minimum clamp_max clamp_min"
+BINARY = "add sub mul div pow clamp_max clamp_min"
 # What torch calls the operands here, in its overloads, and what the methods call them.
 RENAMED = {
     "lerp": {"tensors1": "end", "weights": "weight"},
@@ -100,6 +100,11 @@ def ternary(name: str) -> Callable[..., Any]:
     return apply
 
 
+def by_other(method: Callable[..., Any], with_number: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a method of two methods: one whose operand is a Tensor, one for a number in its place."""
+    return lambda self, other: (method if isinstance(other, Tensor) else with_number)(self, other)
+
+
 def copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """The Tensor after the entries of another were copied into it."""
     return self.copy_(src, non_blocking)
@@ -118,6 +123,10 @@ def sum_of_powers(self: Any, ord: float = 2, dtype: Any = None) -> Tensor:
 def declare_foreach_functions() -> None:
     """Declare all functions, after the methods exist."""
     methods = SPACES["method"]
+    for name, limit in (("maximum", "clamp_min"), ("minimum", "clamp_max")):
+        declare_foreach(name, by_other(methods[name], methods[limit]))
+        inplace = by_other(to_inplace(methods[name], f"{name}_"), methods[f"{limit}_"])
+        declare_foreach(f"{name}_", inplace)
     for name in [*UNARY.split(), *BINARY.split()]:
         declare_foreach(name, methods[name])
         inplace = f"{name}_"

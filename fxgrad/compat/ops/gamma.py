@@ -48,7 +48,12 @@ def polygamma_function(n: int, input: Tensor, *, out=None) -> Tensor:
 
 
 @operation(
-    "input other", name="special_zeta", spaces="special", promote="float", numbers=True, entrywise=True
+    "input other",
+    name="special_zeta",
+    spaces="special",
+    promote="float",
+    numbers="input other",
+    entrywise=True,
 )
 def zeta(input, other) -> Any:
     """Hurwitz' zeta function Σ (other + k)⁻ⁱⁿᵖᵘᵗ."""

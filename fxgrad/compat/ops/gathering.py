@@ -212,9 +212,14 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     d = normalize_dim(dim, len(input.shape))
     own, theirs = list(input.shape), list(indices.shape)
     common = broadcast_shapes((*own[:d], 1, *own[d + 1 :]), (*theirs[:d], 1, *theirs[d + 1 :]))
-    source = expand_values(input, (*common[:d], own[d], *common[d + 1 :]))
-    indices = indices + (indices < 0) * own[d]
-    return gather(source, d, expand_values(indices, (*common[:d], theirs[d], *common[d + 1 :])))
+    places = constant_array(indices)
+    if places is None or places.dtype.kind != "i" or not are_within(places, own[d]):
+        indices = indices + (indices < 0) * own[d]
+    elif input.requires_grad:  # the node keeps them, and they may be modified
+        indices = indices.clone()
+    if common != own:
+        input = expand_values(input, (*common[:d], own[d], *common[d + 1 :]))
+    return gather(input, d, expand_values(indices, (*common[:d], theirs[d], *common[d + 1 :])))
 
 
 # -- where entries are not zero ------------------------------------------
@@ -224,8 +229,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out=None) -> Any:
     value = concretize(refresh(input)._fx_value, "nonzero()")
     tape = current_tape()
     if as_tuple:
-        return tuple([make_tensor(tape, a.copy()) for a in np.nonzero(np.atleast_1d(value))])
-    found = np.argwhere(value)
+        return tuple([make_tensor(tape, a.copy()) for a in ops.find_nonzero(np.atleast_1d(value))])
+    found = np.argwhere(value) if value.ndim == 0 else np.stack(ops.find_nonzero(value), 1)
     found = found if found.flags.c_contiguous else copy_rows(found)
     if out is not None:
         return out.resize_(found.shape).copy_(make_tensor(tape, found))

@@ -45,7 +45,7 @@ from .basic_views import (
     slice_view,
 )
 from .copying import copy_
-from .plain_indexing import index_directly, write_part
+from .plain_indexing import index_directly, put_directly, put_directly_, write_part
 from .slicing import alias
 from .viewing import broadcast_shapes, expand_values, reshape, unsqueeze
 
@@ -216,7 +216,7 @@ def index_arrays(entry, shape: tuple[int, ...], dim: int) -> list[Any]:
             )
     if isinstance(entry, Tensor) and is_unknown(entry):
         return [entry] * len(aval.shape)
-    return list(np.nonzero(concretize(value, "indexing")))
+    return list(ops.find_nonzero(concretize(value, "indexing")))
 
 
 # -- index Tensors ------------------------------------------
@@ -431,7 +431,7 @@ def parse_put_indices(input: Tensor, indices) -> tuple[Tensor, list[Any], tuple[
     return input, *indices_and_template(left + [None] * (len(input.shape) - len(left)))
 
 
-@expose("function method")
+@expose("function method", direct=put_directly)
 def index_put(input: Tensor, indices, values: Tensor, accumulate: bool = False) -> Tensor:
     """The Tensor with values written, or added, at the places of index Tensors, one for each leading dimension."""
     check_source(input, values)
@@ -439,7 +439,7 @@ def index_put(input: Tensor, indices, values: Tensor, accumulate: bool = False) 
     return result if result.shape == input.shape else reshape(result, input.shape)
 
 
-expose("method")(to_inplace(index_put))
+expose("method", direct=put_directly_)(to_inplace(index_put))
 
 
 # -- along one dimension ------------------------------------------

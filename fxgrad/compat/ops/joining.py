@@ -276,7 +276,7 @@ def block_diag(tensors) -> Any:
 
 
 @expose()
-def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid, expanded from its axes; `indexing="xy"` swaps the first two axes of the results."""
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
         tensors = tuple(tensors[0])

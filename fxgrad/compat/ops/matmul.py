@@ -13,6 +13,7 @@ from ...extend import dot as dot_arrays
 from ...numpy import contraction
 from .._core.dtypes import c_type_name
 from .._core.primitives import declare_primitive
+from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import expose
 from ..errors import ArgumentError, NotSupportedError, TensorError
@@ -263,7 +264,7 @@ PRODUCTS = {(2, 2): mm, (2, 1): mv, (1, 1): dot}
 
 
 @expose("function method linalg")
-def matmul(input, other, *, out=None) -> Any:
+def matmul(input: Tensor, other: Tensor, *, out=None) -> Any:
     """The product of matrices in the last two dimensions; a vector is a row on the left, a column on the right, and
     the dimensions before broadcast.
 
@@ -303,7 +304,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Any:
     return add_scaled(input, value_function(mm)(mat1, mat2), beta, alpha)
 
 
-@operation("input mat vec", mixed=True, inplace=True)
+@operation("input mat vec", in_range="beta alpha", mixed=True, inplace=True)
 def addmv(input, mat, vec, *, beta=1, alpha=1) -> Any:
     """A vector plus the product of a matrix and a vector: beta·input + alpha·(mat @ vec)."""
     return add_scaled(input, value_function(mv)(mat, vec), beta, alpha)

@@ -10,7 +10,7 @@ from .._declare.operation import operation
 from .._declare.spaces import expose
 from ..errors import TensorError
 from .arguments import normalize_dim
-from .declarers import expose_with
+from .declarers import expose_as_method
 from .linalg import check_floating, linalg_matrix_norm
 from .reduction import mean_operand, p_norm
 
@@ -39,7 +39,7 @@ def norm(input: Tensor, p="fro", dim=None, keepdim: bool = False, out=None, dtyp
     return norm_values(input, 2 if p is None else p, dim, keepdim, dtype, out=out)
 
 
-expose_with("input, p='fro', dim=None, keepdim=False, dtype=None", norm, spaces="method")
+expose_as_method(norm, "out")
 
 
 @expose()
@@ -61,10 +61,10 @@ def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
     return norm_values(v, pow, others, dim != -1, None)
 
 
-@operation("input other", promote="float", out=False)
+@operation("input other", promote="arithmetic", out=False)
 def dist(input, other, p=2) -> Any:
     """The norm of order p of input - other."""
-    return p_norm(ops.subtract(input, other), p, None, False)
+    return p_norm(mean_operand("norm", ops.subtract(input, other), None), p, None, False)
 
 
 @operation("input", inplace=True)

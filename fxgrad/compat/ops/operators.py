@@ -15,12 +15,15 @@ from ..errors import ArgumentError, ArgumentValueError, TensorError
 from . import arithmetic, comparison, matmul, pointwise
 
 METHODS = SPACES["method"]
-OPERANDS = (Tensor, Tracer, bool, int, float, complex, np.ndarray, np.generic)
+MATRICES = (Tensor, Tracer, np.ndarray)
+OPERANDS = (*MATRICES, bool, int, float, complex, np.generic)
 
 
-def add_operator(name: str, op, function: Callable[..., Any], **options) -> None:
+def add_operator(
+    name: str, op, function: Callable[..., Any], operands: tuple[type, ...] = OPERANDS, **options
+) -> None:
     """Add a binary operator to Tensor, which leaves operands of unknown types to their own operators."""
-    METHODS[name] = make_operator(op, name, function, OPERANDS, **options)
+    METHODS[name] = make_operator(op, name, function, operands, **options)
 
 
 # name → operation; the reflected operator takes its operands the other way round, the one in place is `name_`.
@@ -48,8 +51,10 @@ for name, function in BINARY.items():
 for name in ("eq", "ne", "lt", "le", "gt", "ge"):
     function = getattr(comparison, name)
     add_operator(f"__{name}__", function.operation, function)
-add_operator("__matmul__", matmul.mm.operation, matmul.matmul, product=True)
-add_operator("__rmatmul__", matmul.mm.operation, matmul.matmul, swapped=True, product=True, own=True)
+add_operator("__matmul__", matmul.mm.operation, matmul.matmul, MATRICES, product=True)
+add_operator(
+    "__rmatmul__", matmul.mm.operation, matmul.matmul, MATRICES, swapped=True, product=True, own=True
+)
 expose("method", "__neg__")(pointwise.neg)
 expose("method", "__pos__")(pointwise.positive)
 expose("method", "__abs__")(pointwise.abs)

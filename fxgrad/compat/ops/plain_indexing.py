@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import CURRENT, SCALARS, Aval, ops, source_info
+from ...extend import CURRENT, SCALARS, Aval, costs, ops, source_info
 from .._core import strides
 from .._core.dtypes import round_number
 from .._core.memory import VERSIONS
@@ -66,20 +66,31 @@ def find_part(key, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any] | None
     return None if maker is None else (tuple(found), maker.operation)
 
 
-def find_places(key, shape: tuple[int, ...]) -> tuple[np.ndarray, ...] | None:
-    """Return the index arrays of a key that is a plain Tensor of integers, or several of one shape, or the mask of the
-    first dimensions; None for other keys."""
+def find_places(key, shape: tuple[int, ...]) -> tuple[Any, ...] | None:
+    """Return the index for a key that is a plain Tensor of integers, or several of one shape, maybe behind whole
+    dimensions, or the mask of the first dimensions; None for other keys."""
     keys = (key,) if type(key) is Tensor else key
-    if type(keys) is not tuple or not 0 < len(keys) <= len(shape):
+    if type(keys) is not tuple or not keys:
         return None
-    found: list[np.ndarray] = []
+    if keys[0] is ...:
+        keys = (*(WHOLE,) * (len(shape) - len(keys) + 1), *keys[1:])
+    while keys and type(keys[-1]) is slice and keys[-1] == WHOLE:
+        keys = keys[:-1]
+    if not 0 < len(keys) <= len(shape):
+        return None
+    found: list[Any] = []
+    first: np.ndarray | None = None
     for entry in keys:
+        if first is None and type(entry) is slice and entry == WHOLE:
+            found.append(WHOLE)
+            continue
         array = constant_array(entry) if type(entry) is Tensor else None
-        if array is None or not array.shape or (found and array.shape != found[0].shape):
+        if array is None or not array.shape or (first is not None and array.shape != first.shape):
             return None
         if array.dtype.char not in "lqi":
             is_mask = len(keys) == 1 and array.dtype.char == "?" and array.shape == shape[: array.ndim]
             return (array,) if is_mask else None
+        first = array
         found.append(array)
     return tuple(found)
 
@@ -111,20 +122,26 @@ def index_directly(operation) -> Callable[[Any, Any], Any]:
 def take_places(operation, value: np.ndarray, edge, key) -> Any:
     """Return the entries of an array at places (see `find_places`), recorded by the operation with this edge to the
     array; None if there is more to decide."""
-    places = find_places(key, value.shape)
-    if places is None or not value.flags.c_contiguous:
+    index = find_places(key, value.shape)
+    if index is None or not value.flags.c_contiguous:
         return None
+    places = [entry for entry in index if entry is not WHOLE]
     is_mask = places[0].dtype.char == "?"
     try:
-        single = len(places) == 1 and not is_mask
-        rows = value.take(places[0], 0) if single else np.ascontiguousarray(value[places])
+        if is_mask:
+            rows = ops.select_rows(value, places[0])
+        elif len(places) == 1:
+            rows = value.take(places[0], len(index) - 1)
+        else:
+            rows = np.ascontiguousarray(value[index])
     except IndexError:
         return None
     if edge is None:
         return make_result(rows, operation, None, None, 3)
-    places = places[0].nonzero() if is_mask else places
-    index = (*(ops.ARRAY,) * len(places), *(WHOLE,) * (value.ndim - len(places)))
-    pullback = GATHER, ([Aval(value.shape, value.dtype), *places], {"index": index}), PULL_GATHER
+    places = ops.find_nonzero(places[0]) if is_mask else places
+    lead = sum([entry is WHOLE for entry in index])
+    template = (*(WHOLE,) * lead, *(ops.ARRAY,) * len(places), *(WHOLE,) * (value.ndim - lead - len(places)))
+    pullback = GATHER, ([Aval(value.shape, value.dtype), *places], {"index": template}), PULL_GATHER
     return make_result(rows, operation, pullback, (edge, *(None,) * len(places)), 3)
 
 
@@ -147,28 +164,58 @@ def write_part(tensor, key, value) -> bool:
 
 def write_places(memory: np.ndarray, key, value) -> bool:
     """Write as `write_part` does at places: see `find_places`."""
-    places = find_places(key, memory.shape)
-    if places is None or not memory.flags.c_contiguous:
-        return False
-    if type(value) in SCALARS:
-        entries = round_number(value, memory.dtype)
-    else:
-        first, entries = places[0], constant_array(value)
-        if entries is None or entries.dtype is not memory.dtype or np.may_share_memory(entries, memory):
-            return False
-        is_mask = first.dtype.char == "?"
-        shape = (int(np.count_nonzero(first)),) if is_mask else first.shape
-        if entries.shape and entries.shape != (
-            *shape,
-            *memory.shape[first.ndim if is_mask else len(places) :],
-        ):
-            return False
-    try:
-        memory[places] = entries
-    except IndexError:
+    if not fill_places(memory, key, value):
         return False
     VERSIONS.record_change(memory, "index_put_", source_info.user_frame())
     return True
+
+
+def fill_places(memory: np.ndarray, key, value) -> bool:
+    """Write a number, or a plain Tensor of the dtype and shape, into an array at places; return whether that was
+    done."""
+    index = find_places(key, memory.shape)
+    if index is None or not memory.flags.c_contiguous:
+        return False
+    last = index[-1]
+    is_mask = last.dtype.char == "?"
+    if type(value) in SCALARS:
+        entries = round_number(value, memory.dtype)
+    else:
+        entries = constant_array(value)
+        if entries is None or entries.dtype is not memory.dtype or np.may_share_memory(entries, memory):
+            return False
+        lead = sum([entry is WHOLE for entry in index])
+        shape = (int(np.count_nonzero(last)),) if is_mask else last.shape
+        rest = memory.shape[last.ndim if is_mask else len(index) :]
+        if entries.shape and entries.shape != (*memory.shape[:lead], *shape, *rest):
+            return False
+    try:
+        if is_mask:
+            ops.replace_rows(memory, last, entries)
+        else:
+            memory[index] = entries
+    except IndexError:
+        return False
+    return True
+
+
+def put_directly(input, indices, values, accumulate=False) -> Any:
+    """Do what `index_put` does on plain Tensors; None where there is more to decide."""
+    value = constant_array(input)
+    if value is None or value.size > costs.CALLED_ENTRIES or not value.flags.c_contiguous:
+        return None
+    if accumulate or type(indices) not in (tuple, list) or type(values) in SCALARS:
+        return None
+    made = value.copy()
+    return make_result(made, None, None, None) if fill_places(made, tuple(indices), values) else None
+
+
+def put_directly_(input, indices, values, accumulate=False) -> Any:
+    """Do what `index_put_` does on plain Tensors; None where there is more to decide."""
+    memory = writable_array(input)
+    if accumulate or memory is None or type(indices) not in (tuple, list) or type(values) in SCALARS:
+        return None
+    return input if write_places(memory, tuple(indices), values) else None
 
 
 WHOLE = slice(None)

@@ -14,6 +14,7 @@ from .._declare.operation import operation
 from .._declare.spaces import expose
 from ..errors import NotSupportedError, TensorError
 from .declarers import (
+    absolute,
     add_aliases,
     kind,
     number_like,
@@ -143,7 +144,7 @@ logit_primitive = declare_primitive(
 )
 
 
-@operation("input", inplace=True, promote="float", kinds="f", entrywise=True)
+@operation("input", in_range="eps", inplace=True, promote="float", kinds="f", entrywise=True)
 def logit(input, eps=None) -> Any:
     """The log odds log(x/(1 - x)); x is first clipped to [eps, 1 - eps]."""
     if eps is None:
@@ -262,7 +263,7 @@ neg = unary(
 )
 abs = unary(
     "abs",
-    require_nonbool(save_operands_only(ops.absolute), "abs of a bool tensor is not supported"),
+    require_nonbool(absolute, "abs of a bool tensor is not supported"),
     "The absolute value of each entry, `|x|`; of a complex number its modulus.",
     promote=None,
 )

@@ -31,6 +31,7 @@ def quantize(name: str, input, scale, zero_point, low: int, high: int) -> Any:
 
 @operation(
     "input scale zero_point",
+    numbers="scale zero_point",
     spaces="function",
     out=False,
     node="FakeQuantizePerTensorAffineCachemaskBackward0",

@@ -18,7 +18,7 @@ from .._declare.spaces import expose
 from ..errors import DimensionError, TensorError
 from .arguments import normalize_dim, normalize_dims
 from .arithmetic import maximum, minimum, pow_primitive
-from .declarers import add_aliases, kind, over_dims, step_primitives, value_dtype
+from .declarers import absolute, add_aliases, kind, over_dims, step_primitives, value_dtype
 
 
 def reduce_dims(function, x, dim, keepdim: bool) -> Any:
@@ -347,7 +347,7 @@ def p_norm(x, p, axes, keepdim: bool = False) -> Any:
     """The p-norm (Σ|x|ᵖ)^(1/p) and its limits; the derivative is 0 where it does not exist."""
     if p == 2:
         return reduce_dims(ops.norm2, x, axes, keepdim)
-    size = ops.absolute(x)
+    size = absolute(x)
     if p == np.inf:
         return reduce_dims(ops.reduce_max, size, axes, keepdim)
     if p == -np.inf:

@@ -123,7 +123,7 @@ def scatter_arguments(input, dim: int, index, src=None, *, value=None, reduce=No
     return (input, index, src), {"dim": dim, "reduce": reduce}
 
 
-@operation("input index src", inplace=True, arguments=scatter_arguments, direct=write_matched)
+@operation("input index src", numbers="src", inplace=True, arguments=scatter_arguments, direct=write_matched)
 def scatter(input, index, src, dim: int, reduce) -> Any:
     """The Tensor with entries of `src`, or one value, written at places along a dimension, entries along the others
     matched. Where places are repeated one of the entries is there afterwards, and has the gradient.
@@ -191,6 +191,23 @@ def reduce_entries(x, u, arrays, template, reduce: str, include_self: bool) -> A
     return convert_value(ops.floor_divide(y, count), dtype)
 
 
+class SharedPullback:
+    """The pullback of extrema that machine code shares among entries; where it cannot, the general one computes."""
+
+    __slots__ = ("general", "needed", "places", "share")
+
+    def __init__(
+        self, share: Callable[..., Any], general: Callable[..., Any], places: list[int], needed: Any
+    ):
+        self.share, self.general, self.places, self.needed = share, general, places, needed
+
+    def __call__(self, ct, residuals) -> Sequence[Any]:
+        cts = self.share(ct, *[residuals[k] for k in self.places])
+        if cts is None:
+            return self.general(ct, residuals)
+        return [cts[0] if self.needed[0] else None, None, cts[1] if self.needed[2] else None]
+
+
 class Reduction(Composite):
     """Entries reduced at places: extrema pull back by machine code, where arrays match."""
 
@@ -199,21 +216,15 @@ class Reduction(Composite):
         rule = super().pullback_for(y, values, needed, params)
         general, kept = rule.pull_plain, [*(rule.saved_from or ())]
         plain = params["reduce"] in ("amax", "amin") and all([type(v) is np.ndarray for v in values])
-        if not plain or not params["include_self"] or {*kept} != {0, 1, 2, 3} or hasattr(general, "general"):
-            return rule
-        share = native_function("matched.sharer")(*values, params["dim"])
-        if share is None:
-            return rule
-        numbers = [kept.index(k) for k in range(4)]
-
-        def pull(ct, residuals) -> Sequence[Any]:
-            cts = share(ct, *[residuals[k] for k in numbers])
-            if cts is None:
-                return general(ct, residuals)
-            return [cts[0] if needed[0] else None, None, cts[1] if needed[2] else None]
-
-        pull.general = general  # type: ignore[attr-defined]
-        rule.pull_plain = pull
+        if (
+            plain
+            and params["include_self"]
+            and {*kept} == {0, 1, 2, 3}
+            and type(general) is not SharedPullback
+        ):
+            share = native_function("matched.sharer")(*values, params["dim"])
+            if share is not None:
+                rule.pull_plain = SharedPullback(share, general, [kept.index(k) for k in range(4)], needed)
         return rule
 
 
@@ -301,7 +312,7 @@ def index_copy(input, dim: int, index, source) -> Any:
     return combine_slices("index_copy", write_entries, input, d, index, places, source)
 
 
-@operation("input index value", inplace=True, out=False, direct=fill_slices)
+@operation("input index value", numbers="value", inplace=True, out=False, direct=fill_slices)
 def index_fill(input, dim: int, index, value) -> Any:
     """The Tensor with one value written into slices at places along a dimension, counted from its end if negative."""
     d, index, _ = expand_index("index_fill", input, dim, index, None)

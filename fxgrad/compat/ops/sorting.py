@@ -17,7 +17,7 @@ from .._declare.promotion import convert_value
 from .._declare.spaces import expose
 from ..errors import TensorError
 from .arguments import normalize_dim, normalize_dims
-from .declarers import kind, value_dtype
+from .declarers import expose_as_method, kind, value_dtype
 from .direct import find_median, find_medians
 from .entries import by_entries
 from .reduction import declare_selection, ensure_elements, take_with_indices
@@ -225,7 +225,7 @@ def declare_quantile(name: str, skip_nan: bool, doc: str) -> None:
         )
 
     compute.__doc__ = doc
-    operation("input q", name=name, by_value=True, copies_operands=True)(compute)
+    operation("input q", numbers="q", name=name, by_value=True, copies_operands=True)(compute)
 
 
 def check_shares(name: str, q, dtype) -> Any:
@@ -279,7 +279,7 @@ def searchsorted_values(sequence, values, right: bool, out_int32: bool) -> Any:
     return ops.convert(found, dtype=np.dtype(np.int32 if out_int32 else np.int64))
 
 
-@operation("sorted_sequence input sorter", spaces="function")
+@operation("sorted_sequence input sorter", numbers="input", spaces="function")
 def searchsorted(
     sorted_sequence,
     input,
@@ -306,7 +306,7 @@ def searchsorted(
     return searchsorted_values(sorted_sequence, input, right or side == "right", out_int32)
 
 
-@operation("input boundaries", spaces="function", numbers=True)
+@operation("input boundaries", spaces="function", numbers="input")
 def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False) -> Any:
     """The numbers of the intervals between boundaries that contain the elements."""
     if aval_of(boundaries).ndim != 1:
@@ -372,7 +372,7 @@ def one_or_several(first, *others) -> Any:
     return (first, *others) if others else first
 
 
-@operation("input", results=one_or_several, out=False, arguments=unique_arguments)
+@operation("input", results=one_or_several, out=False, arguments=unique_arguments, spaces="function")
 def unique(input, inverse: bool, counts: bool, dim: int | None) -> Any:
     """The distinct elements in order (or slices along a dimension), and on request the place of each element among
     them, and their counts."""
@@ -382,7 +382,7 @@ def unique(input, inverse: bool, counts: bool, dim: int | None) -> Any:
     return list(found) if isinstance(found, tuple) else [found]
 
 
-@operation("input", results=one_or_several, out=False)
+@operation("input", results=one_or_several, out=False, spaces="function")
 def unique_consecutive(
     input, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -405,3 +405,7 @@ def find_runs(values: np.ndarray, return_inverse: bool, return_counts: bool, dim
     if return_counts:
         found.append(np.diff(np.append(np.flatnonzero(begins), len(rows))))
     return found
+
+
+for function in (unique, unique_consecutive):
+    expose_as_method(function)

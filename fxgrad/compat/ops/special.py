@@ -121,7 +121,7 @@ def declare_polynomial(name: str) -> None:
         "What is between whole numbers is rounded to 0."
     )
     compute.__name__ = compute.__qualname__ = f"special_{name}"
-    operation("x n", promote="float", numbers=True, spaces="special", kinds="biuf")(compute)
+    operation("x n", promote="float", numbers="x n", spaces="special", kinds="biuf")(compute)
 
 
 for name in orthogonal_polynomials.FAMILIES:

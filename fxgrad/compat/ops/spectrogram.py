@@ -15,6 +15,7 @@ from .._make.creation import ones, zeros
 from .._make.sequences import arange
 from ..errors import TensorError
 from .complex import view_as_real
+from .declarers import expose_as_method
 from .entries import by_entries
 from .nn.padding import pad
 from .scatter import index_add
@@ -89,7 +90,7 @@ def check_onesided(onesided: bool | None, is_complex: bool) -> None:
         raise TensorError("Cannot have onesided output if window or input is complex", hint="onesided=False")
 
 
-@expose("function method")
+@expose("function")
 def stft(
     input: Tensor,
     n_fft: int,
@@ -171,7 +172,7 @@ def stft(
     return view_as_real(spectra)
 
 
-@expose("function method")
+@expose("function")
 def istft(
     input: Tensor,
     n_fft: int,
@@ -265,3 +266,7 @@ def istft(
         )
         signal = pad(signal, (0, missing))
     return signal
+
+
+for function in (stft, istft):
+    expose_as_method(function)

@@ -31,6 +31,7 @@ from .arguments import (
     normalize_dim,
     normalize_dims,
 )
+from .declarers import expose_as_method
 
 VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
 
@@ -263,7 +264,7 @@ def ravel(input: Tensor) -> Tensor:
     return reshape(input, (-1 if prod(input.shape) else 0,))
 
 
-@expose("function method", views=True)
+@expose("function", views=True)
 def unflatten(input: Tensor, dim: int, sizes) -> Tensor:
     """One dimension as several."""
     shape = input.shape
@@ -279,6 +280,9 @@ def unflatten(input: Tensor, dim: int, sizes) -> Tensor:
         )
     sizes = infer_shape(sizes, shape[d])
     return view(input, (*shape[:d], *sizes, *shape[d + 1 :]))
+
+
+expose_as_method(unflatten)
 
 
 @operation("input", **VIEW)
@@ -350,7 +354,7 @@ add_variadic_method(broadcast_to, views=True)
 
 
 @expose()
-def broadcast_tensors(*tensors) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Views of the common shape of several Tensors."""
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
         tensors = tuple(tensors[0])

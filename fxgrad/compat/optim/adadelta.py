@@ -30,6 +30,7 @@ class Adadelta(
     """
 
     _fx_non_negative = "lr eps weight_decay"
+    _fx_order = "maximize capturable foreach"
     _fx_fractions = "rho"
 
     def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:

@@ -33,6 +33,7 @@ class Adagrad(
     """
 
     _fx_non_negative = "lr lr_decay weight_decay initial_accumulator_value eps"
+    _fx_order = "eps weight_decay initial_accumulator_value"
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """See `Optimizer`. The sums begin at once."""

@@ -37,6 +37,7 @@ class Adam(
     """
 
     _fx_non_negative = "lr eps weight_decay"
+    _fx_order = "amsgrad maximize foreach"
 
     def _fx_check(self, options: dict[str, Any]) -> None:
         super()._fx_check(options)

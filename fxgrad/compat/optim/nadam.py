@@ -32,6 +32,7 @@ class NAdam(
     """
 
     _fx_non_negative = "lr eps weight_decay momentum_decay"
+    _fx_order = "maximize foreach"
 
     def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (beta1, beta2), lr = options["betas"], options["lr"]

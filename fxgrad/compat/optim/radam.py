@@ -31,6 +31,7 @@ class RAdam(
     """
 
     _fx_non_negative = "lr eps weight_decay"
+    _fx_order = "maximize foreach capturable decoupled_weight_decay"
 
     def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (beta1, beta2), lr = options["betas"], options["lr"]

@@ -29,6 +29,7 @@ class RMSprop(
     """
 
     _fx_non_negative = "lr eps momentum weight_decay alpha"
+    _fx_order = "momentum alpha eps centered weight_decay"
 
     def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         alpha = options["alpha"]

@@ -32,6 +32,7 @@ class Rprop(
     """
 
     _fx_non_negative = "lr"
+    _fx_order = "foreach maximize differentiable capturable"
 
     def _fx_check(self, options: dict[str, Any]) -> None:
         super()._fx_check(options)

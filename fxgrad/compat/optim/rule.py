@@ -38,6 +38,7 @@ class RuleOptimizer(Optimizer):
 
     _fx_fixed: dict[str, Any] = {}  # noqa: RUF012
     _fx_non_negative = ""  # the options that may not be negative
+    _fx_order = ""  # options that are in this order in groups, where it is not that of the parameters
     _fx_fractions = ""  # the options that are from 0 to 1
     _fx_is_elementwise = True  # whether `update` treats each entry by itself
 
@@ -215,7 +216,10 @@ def start_with_options(self: RuleOptimizer, given: dict[str, Any]) -> None:
     params = given.pop("params")
     options = given | self._fx_fixed
     self._fx_check(options)
-    Optimizer.__init__(self, params, options)
+    ordered = iter(self._fx_order.split())
+    moved = {*self._fx_order.split()}
+    names = [next(ordered) if name in moved else name for name in options]
+    Optimizer.__init__(self, params, {name: options[name] for name in names})
 
 
 def read_option(x, recorded: bool) -> Any:

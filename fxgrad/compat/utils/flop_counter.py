@@ -5,19 +5,25 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from .._core.tensor import Tensor, make_tensor
+from .._declare.handlers import OperationHandler
 from ..autograd.profiler import profile
-from ..errors import NotSupportedError
-from ..ops.overloads import aten
+from ..errors import ArgumentValueError, TensorError
+from ..ops.overloads import AtenPacket, aten, called_operation
 from .module_tracker import ModuleTracker
+from .selective_checkpoint import handled_by
 
 if TYPE_CHECKING:
     from ...profiling.recording import Event
+    from .._declare.handlers import OperationCall, Recorded
 
-__all__ = ["FlopCounterMode"]
+__all__ = ["FlopCounterMode", "register_flop_formula"]
+
+flop_registry: dict[Any, Callable[..., int]] = {}  # the formulas of the user's, by operations
 
 ATTENTION = "scaled_dot_product_attention"
 SHAPED = ("addmm", "baddbmm", "bmm", "linear", "mm")  # the shapes of their operands say the count
@@ -32,10 +38,7 @@ class FlopCounterMode:
         mods: not needed: modules are told apart in any case.
         depth: how deep the modules of the table are; None: all.
         display: whether the table is printed at the end.
-        custom_mapping: None; formulas of the user's are not taken.
-
-    Raises:
-        NotSupportedError: formulas are given.
+        custom_mapping: formulas for operations of `torch.ops.aten`: see `register_flop_formula`.
 
     Of attention on the CPU torch's counter knows nothing for four axes; here it is counted as torch counts it on GPUs.
 
@@ -53,17 +56,18 @@ class FlopCounterMode:
         display: bool = True,
         custom_mapping: Mapping[Any, Any] | None = None,
     ):
-        if custom_mapping:
-            raise NotSupportedError(
-                "FlopCounterMode: custom_mapping",
-                hint="counter.get_total_flops() + the operations of the others",
-            )
         if mods is not None:
             warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
         self.depth, self.display = depth, display
         self.flop_counts: defaultdict[str, Counter[Any]] = defaultdict(Counter)
         self.mod_tracker = ModuleTracker()
         self._fx_profile: profile | None = None
+        given = {
+            key: f if getattr(f, "_get_raw", False) else with_shapes(f)
+            for key, f in (custom_mapping or {}).items()
+        }
+        self._fx_formulas = {**flop_registry, **given}
+        self._fx_handling = handled_by(lambda: FormulaHandler(self))
 
     def get_total_flops(self) -> int:
         """Return how many were counted in all."""
@@ -96,24 +100,118 @@ class FlopCounterMode:
         self.mod_tracker.__enter__()
         self._fx_profile = profile(with_flops=True)
         self._fx_profile.__enter__()
+        if self._fx_formulas:
+            self._fx_handling.__enter__()
         assert self._fx_profile._fx_recording is not None
         self._fx_profile._fx_recording.take_note = self._fx_name_modules
         return self
 
     def __exit__(self, *error: Any) -> None:
         assert self._fx_profile is not None and self._fx_profile._fx_recording is not None
+        if self._fx_formulas:
+            self._fx_handling.__exit__(*error)
         self._fx_profile.__exit__(*error)
         self.mod_tracker.__exit__()
         for event, name, flops in count_steps(self._fx_profile._fx_recording.events):
-            for module in event.note:
-                self.flop_counts[module][getattr(aten, name)] += flops
+            formula = self._fx_formulas.get(getattr(aten, name))
+            if formula is None:
+                self._fx_add(event.note, getattr(aten, name), flops)
+            elif operation_around(event).kind == "node":
+                shapes = [shape for shape, _ in event.operands]
+                self._fx_add(event.note, getattr(aten, name), formula(*shapes, out_val=None))
         self._fx_profile = None
         if self.display:
             print(self.get_table(self.depth))
 
+    def _fx_add(self, modules: Sequence[str], operation: Any, flops: int) -> None:
+        """Add a count to those of the modules in which an operation happened."""
+        for module in modules:
+            self.flop_counts[module][operation] += flops
+
     def _fx_name_modules(self) -> tuple[str, ...]:
         """Return the names of the modules in which a step happens."""
         return tuple(self.mod_tracker.parents)
+
+
+def shape_of(x: Any) -> Any:
+    """Return the shape of a Tensor; anything else itself, and sequences entry by entry."""
+    if isinstance(x, list | tuple):
+        return type(x)([shape_of(part) for part in x]) if type(x) in (list, tuple) else x
+    return x.shape if isinstance(x, Tensor) else x
+
+
+def with_shapes(formula: Callable[..., int]) -> Callable[..., int]:
+    """Wrap a formula of shapes as one of Tensors."""
+
+    def count(*args: Any, out_val: Any = None, **params: Any) -> int:
+        return formula(*map(shape_of, args), out_shape=shape_of(out_val), **params)
+
+    return count
+
+
+def register_flop_formula(
+    targets: Any, get_raw: bool = False
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Register a formula that says how many floating-point operations an operation takes, as a decorator.
+
+    Args:
+        targets: an operation, such as `torch.ops.aten.sin`, or several.
+        get_raw: whether the formula is called with Tensors, `formula(*operands, out_val=result, **params)`; otherwise
+            with their shapes, `formula(*shapes, out_shape=shape, **params)`.
+
+    Raises:
+        ValueError: something else than an operation is given.
+        RuntimeError: an operation has a formula.
+
+    >>> @torch.utils.flop_counter.register_flop_formula(torch.ops.aten.sinh)
+    ... def count_sinh(shape, *args, out_shape=None, **params):
+    ...     return 20 * shape.numel()
+    >>> with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
+    ...     y = torch.ones(5).sinh()
+    >>> counter.get_total_flops()
+    100
+    """
+
+    def register(formula: Callable[..., int]) -> Callable[..., int]:
+        for target in targets if isinstance(targets, list | tuple) else [targets]:
+            if not isinstance(target, AtenPacket):
+                raise ArgumentValueError(
+                    "register_flop_formula(targets): expected each target to be OpOverloadPacket (i.e. "
+                    f"torch.ops.mylib.foo), JitFunction, or HigherOrderOperator, got {target} which is of type "
+                    f"{type(target)}",
+                    hint="torch.ops.aten.sin",
+                )
+            if target in flop_registry or str(target).removeprefix("aten.") in COUNTED:
+                raise TensorError(
+                    f"duplicate registrations for {target}",
+                    hint="FlopCounterMode(custom_mapping={target: formula})",
+                )
+            flop_registry[target] = formula if get_raw else with_shapes(formula)
+        return formula
+
+    return register
+
+
+COUNTED = ("addmm", "baddbmm", "bmm", "convolution", "convolution_backward", "mm")
+
+
+class FormulaHandler(OperationHandler):
+    """Counts the operations for which there is a formula."""
+
+    def __init__(self, counter: FlopCounterMode):
+        self.counter = counter
+
+    def handle(self, call: OperationCall, proceed: Callable[[], Recorded]) -> Recorded:
+        """Return what `proceed` returns, and count by the formula for the operation."""
+        recorded = proceed()
+        operation = called_operation(call.operation.name, call.operands, call.is_inplace).overloadpacket
+        formula = self.counter._fx_formulas.get(operation)
+        if formula is not None:
+            is_single = call.operation.results is None
+            made = [make_tensor(call.tape, v, None) for v in ([recorded[0]] if is_single else recorded[0])]
+            flops = formula(*call.operands, out_val=made[0] if is_single else tuple(made), **call.params)
+            self.counter._fx_add(self.counter._fx_name_modules(), operation, flops)
+        return recorded
 
 
 UNITS = ("", "K", "M", "B", "T")

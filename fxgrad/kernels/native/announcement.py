@@ -9,7 +9,7 @@ FUNCTIONS = {
     "lstm": "run_forward run_back",
     "matched": "combiner sharer taker",
     "outer": "multiply_outer",
-    "permutation": "swap_in_turn",
+    "permutation": "swap_by_words",
     "pool": "window_places pick deposit",
     "scatter": "combine_rows multiply_others take_rows",
     "ranking": "ranker",

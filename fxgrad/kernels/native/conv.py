@@ -14,7 +14,6 @@ import numpy as np
 from ...core.cache import Cache
 from ...core.costs import (
     CONVOLUTION_TIME,
-    CONVOLVED_PRODUCTS,
     LEAST_PLACES,
     LEAST_PRODUCTS,
     PANEL_ENTRIES,
@@ -64,8 +63,6 @@ def correlate(
         return None
     sizes = w.shape[3:]
     products = prod(x.shape[:3]) * w.shape[1] * prod(sizes) * prod(counts) // prod(x_dilations)
-    if mode != "always" and products < CONVOLVED_PRODUCTS:
-        return None
     if any(s % x.itemsize for s in (*x.strides, *w.strides)):
         return None
     forward = prod(counts) >= prod(sizes) or any(d > 1 for d in x_dilations)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...core.cache import Cache
-from ...core.costs import COMPILATION, FUNCTION_TIME, FUSED_ENTRIES
+from ...core.costs import COMPILATION, FUNCTION_TIME, FUSED_ENTRIES, THREAD_WORK
 from ...core.graph import Graph, Literal
 from ..memory import allocate
 from . import arrays, exceptions, lanes, math
@@ -28,11 +28,13 @@ _tiers: Cache = Cache(128)  # name of a primitive, dtype, params → Tier
 
 
 def compute_entrywise(
-    name: str, x: np.ndarray, cost: float = FUNCTION_TIME, **params: Any
+    name: str, x: np.ndarray, cost: float = FUNCTION_TIME, call: float = 0.0, **params: Any
 ) -> np.ndarray | None:
-    """Return the function of a primitive for a large dense array, or None if NumPy, which takes `cost` nanoseconds for
-    an entry, is to compute it."""
-    if x.size * cost < FUSED_ENTRIES * FUNCTION_TIME or not (x.flags.c_contiguous and x.flags.aligned):
+    """Return the function of a primitive for a dense array, or None if NumPy, which takes `cost` nanoseconds for an
+    entry, is to compute it. It computes small arrays, unless a call of it takes `call` nanoseconds besides."""
+    if not call and x.size * cost < FUSED_ENTRIES * FUNCTION_TIME:
+        return None
+    if not (x.flags.c_contiguous and x.flags.aligned):
         return None
     key = name, x.dtype, *params.items()
     tier = _tiers.get(key)
@@ -41,11 +43,12 @@ def compute_entrywise(
             return None
         make = partial(compile_entrywise, name, x.dtype, params)
         tier = _tiers[key] = Tier(make, COMPILATION, name)
-    native = tier.ask(cost * x.size)
+    native = tier.ask(call + cost * x.size)
     if native is None:
         return None
     y = allocate(x.shape, x.dtype)
-    raised = Crew(native, x.size, 4 * cost * x.size)(0, x.size, x, y)
+    effort = 4 * cost * x.size
+    raised = (native if effort < 2 * THREAD_WORK else Crew(native, x.size, effort))(0, x.size, x, y)
     return None if raised and concerns_somebody(raised) else y
 
 

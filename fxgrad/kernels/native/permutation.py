@@ -1,6 +1,6 @@
-"""Permutations by swaps, one after the other: of each entry with the one whose place is given for it.
+"""Random permutations by swaps, one after the other: of each entry with itself or a later one, which a word chooses.
 
-    void function(n, places, order)
+    void function(swaps, words, order)
 
 Each swap may read what the one before has written, so one thread does it.
 """
@@ -10,28 +10,32 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.costs import SWAP_TIME
-from .ir import I64, PTR, Function
+from .ir import I64, PTR, Function, Type
 from .kernel import ask_kernel
 from .tables import address
 
 
 def swap_function(name: str, element: str) -> Function:
-    """Return the function that swaps the entries of `order` in turn with those at their places."""
+    """Return the function that swaps each entry of `order` but the last in turn with one of those from it on: that
+    whose number is the remainder of a word."""
     f = Function(name, [I64, PTR, PTR])
-    n, places, order = f.arguments
-    with f.loop(n) as each:
-        place = f.load(places, I64, each.index)
+    swaps, words, order = f.arguments
+    with f.loop(swaps) as each:
+        word = f.load(words, Type(element), each.index)
+        left = f.cast("trunc", swaps - each.index + 1, word.type)
+        step = f.emit(f"urem {word.type} {word.text}, {left.text}", word.type)
+        place = each.index + f.cast("zext", step, I64)
         here, there = f.load(order, I64, each.index), f.load(order, I64, place)
         f.store(there, order, each.index)
         f.store(here, order, place)
     return f
 
 
-def swap_in_turn(places: np.ndarray) -> np.ndarray | None:
-    """Return 0, 1, 2, … after the swaps of i and places[i] for each i in turn, or None if NumPy is to find it."""
-    native = ask_kernel(SWAP_TIME * len(places), swap_function, places.dtype)
-    if native is None or places.dtype != np.int64:
+def swap_by_words(words: np.ndarray) -> np.ndarray | None:
+    """Return 0, 1, 2, …, len(words) after the swaps that random words choose, or None if NumPy is to find it."""
+    native = ask_kernel(SWAP_TIME * len(words), swap_function, np.dtype(f"i{words.itemsize}"))
+    if native is None:
         return None
-    places, order = np.ascontiguousarray(places), np.arange(len(places), dtype=np.int64)
-    native(len(places), address(places), address(order))
+    order = np.arange(len(words) + 1)
+    native(len(words), address(words), address(order))
     return order

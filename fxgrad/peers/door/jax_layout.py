@@ -2,7 +2,7 @@
 
 A row has parts `how path names`, separated by semicolons; the first part that has a name gives it. `own` is a file of
 `fxgrad.peers`; others are modules of `fxgrad` itself, whose names are seen as `plain` (as they are), `value` (functions
-of arrays), `transform` (f → g), `program` (functions that call functions of the user's) or `solver` (those that compute
+of arrays), `strict` (which accept some dtypes), `transform` (f → g), `program` (functions that call functions of the user's) or `solver` (those that compute
 with what these return). `a=b` is b under the name a.
 """
 
@@ -18,8 +18,12 @@ STATS = [
     "geom", "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial", "multivariate_normal", "nbinom",
     "norm", "pareto", "poisson", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy",
 ]  # fmt: skip
-TREES = " ".join(
-    f"tree_{name}={name}" for name in ["flatten", "flatten_with_path", "map", "map_with_path", "structure"]
+TREES = (
+    " ".join(
+        f"tree_{name}={name}"
+        for name in ["flatten", "flatten_with_path", "map", "map_with_path", "structure"]
+    )
+    + " PyTreeDef treedef_tuple"
 )
 INTERPRETERS = ["ad", "batching", "mlir", "partial_eval", "xla"]
 CALLING = "apply_along_axis apply_over_axes fromfunction frompyfunc piecewise vectorize"
@@ -36,8 +40,7 @@ MIRRORS = {
             make_array_from_process_local_data make_array_from_single_device_arrays make_mesh reshard set_mesh
             shard_map smap;
         own jax.devices Shard;
-        transform . grad hessian jacfwd jacobian=jacrev jacrev remat=checkpoint checkpoint
-            value_and_grad vmap;
+        transform . hessian jacfwd jacobian=jacrev jacrev remat=checkpoint checkpoint vmap;
         program . closure_convert linear_transpose linearize vjp;
         own jax.callbacks pure_callback; value . block_until_ready;
         plain . checkpoint_policies default_device disable_jit float0
@@ -71,9 +74,9 @@ MIRRORS = {
     "jax.image": "own jax.image",
     "jax.interpreters": "plain typing",
     **{f"jax.interpreters.{name}": f"own jax.interpreters.{name}" for name in INTERPRETERS},
-    "jax.lax": f"own jax.lax; program lax {LOOPS}; value lax",
+    "jax.lax": f"own jax.lax; own jax.bits; program lax {LOOPS}; strict lax",
     "jax.lax.linalg": "value lax.linalg",
-    "jax.nn": "own jax.nn; value nn",
+    "jax.nn": "own jax.nn; strict nn",
     "jax.nn.initializers": "own jax.initializers",
     "jax.numpy": f"own jax.numpy; own jax.places; program numpy {CALLING}; value numpy",
     "jax.numpy.fft": "value numpy.fft",
@@ -86,16 +89,16 @@ MIRRORS = {
     **{f"jax.scipy.{name}": f"value scipy.{name}" for name in ("fft", "signal")},
     "jax.scipy.linalg": "own jax.systems; value scipy.linalg",
     "jax.scipy.ndimage": "own jax.ndimage",
-    "jax.scipy.special": "own jax.special; value scipy.special",
+    "jax.scipy.special": "own jax.special; strict scipy.special",
     "jax.scipy.cluster": "plain typing",
     "jax.scipy.cluster.vq": "value scipy.cluster.vq",
     "jax.scipy.integrate": "value scipy.integrate trapezoid",
     "jax.scipy.interpolate": "plain scipy.interpolate RegularGridInterpolator",
     "jax.scipy.optimize": "solver scipy.optimize",
     "jax.scipy.sparse": "plain typing",
-    "jax.scipy.sparse.linalg": "solver scipy.sparse.linalg",
+    "jax.scipy.sparse.linalg": "own jax.iterations",
     "jax.scipy.spatial": "plain typing",
-    "jax.scipy.spatial.transform": "plain scipy.spatial.transform",
+    "jax.scipy.spatial.transform": "own jax.rotations",
     "jax.scipy.stats": "value scipy.stats",
     **{f"jax.scipy.stats.{name}": f"law scipy.stats.{name}" for name in STATS},
     "jax.sharding": "own jax.sharding",
@@ -216,12 +219,14 @@ UNLISTED = frozenset(f"jax.{path}" for path in MACHINERY.split())
 def load_lifts() -> Mapping[str, Callable[[Any], Any]]:
     """Return how names of this library are seen, by the words of the table."""
     from ..jax import places  # noqa: F401  (which gives arrays methods)
+    from ..jax.acceptance import accept
     from ..jax.keywords import in_order
     from ..jax.lifting import lift
     from ..jax.programs import lift_program, lift_solver, lift_transform
 
     return {
         "value": lambda function: in_order(lift(function)),
+        "strict": lambda name, function: accept(name, in_order(lift(function))),
         "law": lift,
         "transform": lift_transform,
         "program": lift_program,

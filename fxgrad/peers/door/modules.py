@@ -46,17 +46,21 @@ class Mirror(ModuleType):
             for given in names or getattr(source, "__all__", None) or dir(source):
                 name, _, there = given.partition("=")
                 if not name.startswith("_") or names or name in VERSIONS:
-                    self._homes.setdefault(name, (source, there or name, lifts.get(how)))
+                    self._homes.setdefault(name, (source, there or name, how, lifts.get(how)))
         self.__all__ = [*self._homes]
 
     def __getattr__(self, name: str) -> Any:
         homes = self.__dict__.get("_homes", {})
         if name not in homes:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
-        source, there, lift = homes[name]
+        source, there, how, lift = homes[name]
         value = getattr(source, there)
         if lift is not None and callable(value) and (name in CALLED or not isinstance(value, type)):
-            value = lift(value)
+            value = (
+                lift(f"{source.__name__.rpartition('.')[2]}.{name}", value)
+                if how == "strict"
+                else lift(value)
+            )
         self.__dict__[name] = value
         return value
 

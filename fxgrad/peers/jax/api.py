@@ -16,16 +16,19 @@ from ...core.surface import is_object
 from ...flatten_util import ravel_pytree as ravel
 from ...transforms import vmap as mapping
 from ...transforms.jvp import jvp as here_jvp
+from ...transforms.vjp import grad as here_grad
+from ...transforms.vjp import value_and_grad as here_value_and_grad
 from ...transforms.vjp import vjp
 from . import trees
 from .arrays import Array, array_of
 from .config import config, debug_infs, debug_nans
 from .custom_rules import custom_gradient, custom_jvp, custom_vjp
 from .devices import CPU, CpuDevice
-from .dtypes import wide
+from .dtypes import result_type, wide
 from .jitted import Jitted
 from .lifting import weaken
-from .programs import as_array, lift_program, lift_transform, map_leaves, map_tree
+from .numpy import asarray
+from .programs import lift_program, lift_transform, map_leaves
 from .sharding import place_all
 from .version import __version__, __version_info__
 
@@ -35,11 +38,11 @@ __all__ = [
     "debug_key_reuse", "debug_nans", "default_backend", "default_matmul_precision", "device_count", "device_get",
     "device_put", "devices",
     "disable_x64", "effects_barrier", "enable_checks", "enable_x64", "ensure_compile_time_eval",
-    "explain_cache_misses", "fwd_and_bwd", "host_count", "host_id", "host_ids", "jit", "jvp", "live_arrays",
+    "explain_cache_misses", "fwd_and_bwd", "grad", "host_count", "host_id", "host_ids", "jit", "jvp", "live_arrays",
     "local_device_count", "local_devices", "log_compiles", "named_call", "numpy_dtype_promotion",
     "numpy_rank_promotion", "pmap", "print_environment_info", "process_indices", "ravel_pytree", "softmax_custom_jvp",
     "thread_guard", "threefry_partitionable", "transfer_guard", "transfer_guard_device_to_device",
-    "transfer_guard_device_to_host", "transfer_guard_host_to_device",
+    "transfer_guard_device_to_host", "transfer_guard_host_to_device", "value_and_grad",
 ]  # fmt: skip
 
 Device = CpuDevice
@@ -112,9 +115,66 @@ def weak_as(tangent: Any, result: Any) -> Any:
 
 
 def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
-    """Return the leaves of a pytree in one flat array, and the function that undoes this."""
-    flat, unravel = ravel(pytree)
-    return array_of(flat), lambda values: map_tree(as_array, unravel(values))
+    """Return the leaves of a pytree in one flat array of their common dtype, and the function that undoes this."""
+    leaves, treedef = trees.flatten(pytree)
+    arrays = trees.map(asarray, leaves, is_leaf=is_object)
+    common = result_type(*arrays) if arrays else result_type(float)
+    parts = [x.astype(common) for x in arrays]
+    flat, unravel = ravel(parts)
+
+    def rebuild(values: Any) -> Any:
+        found = map_leaves(unravel(values))
+        if any(x.dtype != common for x in arrays):
+            if values.dtype != common:
+                raise TypeError(
+                    f"unravel function given array of dtype {values.dtype}, but expected {common}"
+                )
+            found = [part.astype(x.dtype) for part, x in zip(found, arrays)]
+        return treedef.unflatten(found)
+
+    return array_of(flat).astype(common), rebuild
+
+
+def with_weak_gradients(transform: Callable[..., Any], has_value: bool) -> Callable[..., Any]:
+    """Return `grad` or `value_and_grad`, whose gradients are weak where their arguments are."""
+    lifted = lift_transform(transform)
+
+    @wraps(lifted)
+    def differentiate(fun: Any = None, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
+        if fun is None:
+            return partial(differentiate, argnums=argnums, has_aux=has_aux, **options)
+        compute = lifted(fun, argnums, has_aux, **options)
+
+        @wraps(compute)
+        def computed(*args: Any, **kwargs: Any) -> Any:
+            result = compute(*args, **kwargs)
+            given = args[argnums] if type(argnums) is int else tuple([args[i] for i in argnums])
+            if not any([is_weak(leaf) for leaf in pytree.leaves(given, is_object)]):
+                return result
+            if has_value or has_aux:
+                place = 1 if has_value else 0
+                return (*result[:place], weak_where(given, result[place]), *result[place + 1 :])
+            return weak_where(given, result)
+
+        return computed
+
+    return differentiate
+
+
+def is_weak(leaf: Any) -> bool:
+    """Whether an argument takes the precision of arrays beside it."""
+    return type(leaf) in (int, float, complex) or (type(leaf) is Array and leaf.weak_type)
+
+
+def weak_where(given: Any, gradients: Any) -> Any:
+    """Return gradients, weak where the arguments are."""
+    return pytree.map(
+        lambda leaf, g: array_of(weaken(g._fx_value)) if is_weak(leaf) and type(g) is Array else g,
+        given, gradients, is_leaf=is_object,
+    )  # fmt: skip
+
+
+grad, value_and_grad = with_weak_gradients(here_grad, False), with_weak_gradients(here_value_and_grad, True)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from ... import numpy as fnp
 from ...core import pytree
 from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
-from ...core.errors import DTypeError, ImmutableError
+from ...core.errors import ConcretizationError, DTypeError, ImmutableError, IndexingError
 from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
 from ...core.interpreter import CURRENT, Tracer
 from ...core.surface import SurfaceObject, is_object, make_object
@@ -37,7 +37,8 @@ from .dtypes import (
     narrow,
     with_common_dtype,
 )
-from .indices import BOUNDS, is_simple, is_within
+from .errors import as_jax_raises
+from .indices import BOUNDS, check_index, is_simple, is_within
 
 WORD = np.dtype(np.int32)
 FLOAT, GET_STATE = np.float32, ERROR_STATE.get
@@ -148,8 +149,11 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
 
     def __repr__(self) -> str:
         if isinstance(self._fx_value, Tracer):
-            return f"Traced<{self.dtype.name}[{','.join(map(str, self.shape))}]>"
-        entries = np.array2string(np.asarray(self), separator=", ", prefix="Array(", suffix=")")
+            return describe_traced(self)
+        if self.size:
+            entries = np.array2string(np.asarray(self), separator=", ", prefix="Array(", suffix=")")
+        else:
+            entries = f"[], shape={self.shape}"
         weak = ", weak_type=True" if self.weak_type else ""
         return f"Array({entries}, dtype={self.dtype.name}{weak})"
 
@@ -217,6 +221,7 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
         if kind is ndarray and is_simple(key, value.shape):
             return array_of(value[key])
         key = value_of(key)
+        check_index(key)
         if kind in SCALARS:
             value = np.asarray(value, self.dtype)
         if is_within(key, self.shape):
@@ -230,12 +235,18 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def reshape(self, *shape: Any, order: str = "C", **options: Any) -> Any:
         """Return the entries in another shape."""
         shape = value_of(shape[0] if len(shape) == 1 else shape)
-        return array_of(fnp.reshape(self._fx_value, shape, order=order))
+        try:
+            return array_of(fnp.reshape(self._fx_value, shape, order=order))
+        except ValueError as error:
+            raise as_jax_raises(error, "reshape", (self, shape)) from None
 
     def transpose(self, *axes: Any) -> Any:
         """Return the array with its axes in another order."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
-        return array_of(fnp.transpose(self._fx_value, order))
+        try:
+            return array_of(fnp.transpose(self._fx_value, order))
+        except ValueError as error:
+            raise as_jax_raises(error, "transpose", (self, order)) from None
 
     def flatten(self, order: str = "C", **options: Any) -> Any:
         """Return the entries along one axis."""
@@ -252,6 +263,23 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """Return the array: there is one device."""
         return self
+
+
+def describe_traced(array: Array) -> str:
+    """Return the text of a traced array: of which transform it is, and its value as far as that is known."""
+    value = array._fx_value
+    kind = f"{array.dtype.name}[{','.join(map(str, array.shape))}]"
+    primal = getattr(value, "primal", None)
+    if primal is not None:
+        if hasattr(value, "tangent"):
+            return f"JVPTracer(primal={array_of(primal)}, tangent={array_of(value.tangent)})"
+        short = kind.replace("float", "f").replace("complex", "c")
+        return f"GradTracer(primal={array_of(primal)}, typeof(tangent)={short})"
+    if hasattr(value, "value"):
+        batched = array_of(value.value)
+        axes = ",".join(map(str, batched.shape))
+        return f"VmapTracer(aval={kind}, batched={batched.dtype.name}[{axes}])"
+    return f"JitTracer({'~' * array.weak_type}{kind})"
 
 
 NEW = Array.__new__
@@ -291,7 +319,12 @@ def value_of(argument: Any) -> Any:
 
 def index_of(bound: Any) -> Any:
     """Return a bound of a slice as a Python integer."""
-    return bound if bound is None or type(bound) is int else operator.index(value_of(bound))
+    try:
+        return bound if bound is None or type(bound) is int else operator.index(value_of(bound))
+    except ConcretizationError:
+        raise IndexingError(
+            "the bounds of a slice are known integers", hint="jax.lax.dynamic_slice, whose sizes are known"
+        ) from None
 
 
 def array_of(value: Any) -> Any:
@@ -315,6 +348,10 @@ def array_of(value: Any) -> Any:
                 held = fit_integer(held)
         elif kind not in SCALARS and held.dtype in NARROW:
             held = narrow(held)
+        elif kind is ndarray and held.dtype.kind in "OSU":
+            raise DTypeError(
+                f"arrays have numbers, not entries of {held.dtype}", hint="a list, or numpy's array"
+            )
         array = NEW(Array)
         array._fx_value = held
         return array
@@ -358,6 +395,8 @@ def operand_of(other: Any) -> Any:
         return narrow(other)
     if hasattr(kind, "__jax_array__"):
         return other.__jax_array__()._fx_value
+    if kind is list or kind is tuple:
+        raise DTypeError(f"an operand is a {kind.__name__}, not an array or a number", hint="jnp.array(…)")
     return NotImplemented
 
 
@@ -373,14 +412,14 @@ def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bo
             if b.dtype is dtype if kind is ndarray or kind is FLOAT else kind in SCALARS:
                 try:
                     y = run_silently(plain, b, a) if reflected else run_silently(plain, a, b)
-                except RuntimeError:  # another thread computes
-                    y = call_silently(plain, b, a) if reflected else call_silently(plain, a, b)
-                # As `array_of`, without its call.
-                if (type(y) is ndarray or type(y) is FLOAT) and y.dtype is SINGLE:
-                    array = NEW(Array)
-                    array._fx_value = y
-                    return array
-                return array_of(y)
+                    # As `array_of`, without its call.
+                    if (type(y) is ndarray or type(y) is FLOAT) and y.dtype is SINGLE:
+                        array = NEW(Array)
+                        array._fx_value = y
+                        return array
+                    return array_of(y)
+                except Exception:  # which is explained below, unless another thread computes
+                    pass
         if type(other) is not Array:
             b = operand_of(other)
         if type(b) in SCALARS:
@@ -392,7 +431,10 @@ def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bo
             a, b = with_common_dtype([a, b])
         if reflected:
             a, b = b, a
-        return array_of(function(a, b) if GET_STATE() is IGNORE else call_silently(function, a, b))
+        try:
+            return array_of(function(a, b) if GET_STATE() is IGNORE else call_silently(function, a, b))
+        except (ValueError, TypeError) as error:
+            raise as_jax_raises(error, function.__name__, (a, b)) from None
 
     return method
 
@@ -436,7 +478,9 @@ class At:
         self.array = array
 
     def __getitem__(self, key: Any) -> IndexedUpdate:
-        return IndexedUpdate(self.array, value_of(key))
+        key = value_of(key)
+        check_index(key)
+        return IndexedUpdate(self.array, key)
 
 
 class IndexedUpdate:

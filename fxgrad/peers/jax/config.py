@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from ... import config as here
+from ...core.errors import StructureError
 from ...transforms.debug_nans import debug_nans as debug_non_finite
 from ...transforms.disable_jit import disable_jit
 from .dtypes import enable_wide, is_wide
@@ -59,7 +60,10 @@ class Config:
             if bool(val) != (name in OPENED):
                 turn(name, bool(val))
         else:
-            here.update(name, val)
+            try:
+                here.update(name, val)
+            except StructureError as error:
+                raise AttributeError(f"Unrecognized config option: {name}") from error
 
     def read(self, name: str) -> Any:
         """Return the value of a switch."""

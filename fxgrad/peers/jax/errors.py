@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from ...core.errors import ArrayConversionError, ConcretizationError, EscapedTracerError, FxgradError
+from collections.abc import Iterable
+from typing import Any
+
+from ...core import errors
+from ...core.errors import (
+    ArrayConversionError,
+    ConcretizationError,
+    EscapedTracerError,
+    FxgradError,
+    IndexingError,
+    reword,
+)
 
 __all__ = [
     "ConcretizationTypeError", "JAXTypeError", "JaxRuntimeError", "NonConcreteBooleanIndexError",
@@ -10,7 +21,29 @@ __all__ = [
 ]  # fmt: skip
 
 ConcretizationTypeError = TracerBoolConversionError = TracerIntegerConversionError = ConcretizationError
-NonConcreteBooleanIndexError = ConcretizationError
+NonConcreteBooleanIndexError = IndexingError
 TracerArrayConversionError = ArrayConversionError
 UnexpectedTracerError = EscapedTracerError
 JAXTypeError = JaxRuntimeError = FxgradError
+
+
+class ShapeError(errors.ShapeError, TypeError):
+    """Shapes that do not match: in JAX mostly a TypeError, in NumPy a ValueError."""
+
+
+class DTypeError(errors.DTypeError, ValueError):
+    """A dtype that a function does not accept: in NumPy a TypeError, in JAX often a ValueError."""
+
+
+OWN = {errors.ShapeError: ShapeError, errors.DTypeError: DTypeError}
+
+
+def as_jax_raises(error: Exception, name: str, operands: Iterable[Any]) -> Exception:
+    """Return the error to raise for one that NumPy or this library raised in a function: about shapes and dtypes it is
+    caught as JAX's as well."""
+    if type(error) is TypeError and not str(error).startswith("ufunc "):
+        return error  # about arguments
+    found = reword(error, name, [getattr(x, "_fx_value", x) for x in operands])
+    if type(found) in OWN:
+        found.__class__ = OWN[type(found)]
+    return found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ...core.errors import DTypeError
 from ...core.interpreter import Tracer
 
 LEAST, GREATEST = np.minimum.reduce, np.maximum.reduce
@@ -29,6 +30,18 @@ def is_simple(key: Any, shape: tuple[int, ...]) -> bool:
             return False
         axis += 1
     return True
+
+
+def check_index(key: Any) -> None:
+    """Raise unless an index has what JAX takes for one: NumPy also takes lists."""
+    for k in key if type(key) is tuple else (key,):
+        dtype = getattr(k, "dtype", None)
+        is_number = type(k) in (float, complex) or (dtype is not None and dtype.kind not in "biu")
+        if is_number or isinstance(k, str) or (k is key and type(k) is list):
+            raise DTypeError(
+                f"an index has integers or truth values, not {type(k).__name__ if dtype is None else dtype}",
+                hint="x[jnp.array(index)], of integers",
+            )
 
 
 def is_within(key: Any, shape: tuple[int, ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ from ...lax import (
     RoundingMethod,
     ScatterDimensionNumbers,
 )
+from .acceptance import accept
 from .arrays import convert, value_of
 from .custom_rules import number_as_array
-from .dtypes import canonicalize_dtype, result_type
+from .dtypes import canonicalize_dtype, dtype_of, iinfo, result_type
 from .lifting import lift
 from .primitives import SHOWN_BY_LAX
 from .programs import lift_program, map_leaves
@@ -34,8 +36,8 @@ __all__ = [
     *SHOWN_BY_LAX, "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision", "RoundingMethod",
     "ScatterDimensionNumbers", "approx_max_k", "approx_min_k", "broadcast_like", "composite", "cond", "conj",
     "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "mulhi", "platform_dependent",
-    "polygamma", "ragged_dot", "random_gamma_grad", "scan", "shape_as_value", "stop_gradient", "top_k",
-    "with_sharding_constraint",
+    "polygamma", "ragged_dot", "random_gamma_grad", "reduce_max", "reduce_min", "scan", "shape_as_value",
+    "stop_gradient", "top_k", "with_sharding_constraint",
 ]  # fmt: skip
 
 
@@ -67,6 +69,7 @@ choose = lift_program(lax.cond)
 go_through = lift_program(lax.scan)
 
 
+@partial(accept, "lax.polygamma")
 def polygamma(m: Any, x: Any) -> Any:
     """Return the derivative of order m of the digamma function at x."""
     return derivative_of_digamma(m, x)
@@ -127,12 +130,14 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None, **
 
 
 # -- products --------------------------------------------------------------------------------------------------------
+@partial(accept, "lax.conj")
 def conj(x: Any) -> Any:
     """Return the complex conjugate as a complex number."""
     x = convert(value_of(x), result_type(x, 0j))
     return x.conj()
 
 
+@partial(accept, "lax.mulhi")
 def mulhi(x: Any, y: Any) -> Any:
     """Return the upper half of the bits of products of integers.
 
@@ -213,18 +218,46 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int] | int) -> An
 
 
 # -- the largest entries ---------------------------------------------------------------------------------------------
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+@partial(accept, "lax.top_k")
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """Return the `k` largest entries along an axis, and their places, of 32 bits."""
     values, places = largest(operand, k, axis=axis)
-    return values, places.astype(np.int32)
+    return [values, places.astype(np.int32)]
 
 
 largest = lift(lax.top_k)
 
 
+def extreme(name: str, is_greatest: bool) -> Callable[..., Any]:
+    """Make a reduction to the extreme entries, which of no entries is the least or greatest that there is."""
+    reduce = partial(accept, f"lax.{name}")(lift(getattr(lax, name)))
+
+    @wraps(reduce)
+    def function(operand: Any, axes: Any, **options: Any) -> Any:
+        shape = np.shape(operand)
+        if 0 not in [shape[axis] for axis in axes]:
+            return reduce(operand, axes)
+        left = tuple([n for axis, n in enumerate(shape) if axis not in {a % len(shape) for a in axes}])
+        return full(left, bound_of(dtype_of(value_of(operand)), not is_greatest), dtype_of(value_of(operand)))
+
+    return function
+
+
+def bound_of(dtype: Any, is_upper: bool) -> Any:
+    """Return the greatest number of a dtype, or the least."""
+    if dtype.kind == "b":
+        return is_upper
+    if dtype.kind in "iu":
+        return iinfo(dtype).max if is_upper else iinfo(dtype).min
+    return np.inf if is_upper else -np.inf
+
+
+reduce_max, reduce_min = extreme("reduce_max", True), extreme("reduce_min", False)
+
+
 def approx_max_k(operand: Any, k: int, reduction_dimension: int = -1, **options: Any) -> list[Any]:
     """Return the `k` largest entries along an axis and their places, exactly: on a CPU nothing is approximated."""
-    return list(top_k(operand, k, axis=reduction_dimension))
+    return top_k(operand, k, axis=reduction_dimension)
 
 
 def approx_min_k(operand: Any, k: int, reduction_dimension: int = -1, **options: Any) -> list[Any]:

@@ -17,6 +17,7 @@ from ...core import pytree
 from ...core.aval import SCALARS, is_differentiable
 from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
 from ...core.interpreter import CURRENT, Tracer
+from .acceptance import refuse_lists
 from .arrays import NEW, Array, array_of, described, value_of
 from .devices import Sharding, as_sharding
 from .dtypes import (
@@ -30,6 +31,7 @@ from .dtypes import (
     result_type,
     with_common_dtype,
 )
+from .errors import as_jax_raises
 from .keywords import KEYWORDS, refuse_out
 from .meanings import Meaning, meaning_of
 
@@ -69,13 +71,16 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
                 return y if is_question else array_of(y)
             except Exception:  # which is explained below, unless another thread computes
                 pass
-        if values is None:
-            y = call_silently(call_as_meant, function, meaning, args, kwargs)
-        elif kwargs or GET_STATE() is not IGNORE:
-            y = call_silently(function, *values, **kwargs)
-        else:
-            y = function(*values)
-        return y if is_question else array_of(y)
+        try:
+            if values is None:
+                y = call_silently(call_as_meant, function, meaning, args, kwargs)
+            elif kwargs or GET_STATE() is not IGNORE:
+                y = call_silently(function, *values, **kwargs)
+            else:
+                y = function(*values)
+            return y if is_question else array_of(y)
+        except (ValueError, TypeError) as error:
+            raise as_jax_raises(error, meaning.name, args) from None
 
     setattr(lifted, KEYWORDS, meaning.keywords)
     return lifted
@@ -97,10 +102,12 @@ def straight_values(meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> tupl
                 values.append(a)
                 continue
             parts: Any = (a,)
-        elif (kind in INERT and len(values) >= meaning.numbers) or (kind is tuple and is_shape(a)):
+        elif (kind in INERT and len(values) >= meaning.numbers) or (
+            kind is tuple and len(values) >= meaning.operands and is_shape(a)
+        ):
             values.append(a)
             continue
-        elif kind is tuple or kind is list:
+        elif (kind is tuple or kind is list) and len(values) >= meaning.operands:
             parts = [part._fx_value for part in a if type(part) is Array]
             if len(a) != len(parts):
                 return None, False
@@ -150,6 +157,8 @@ def is_straight(meaning: Meaning, kwargs: dict[str, Any]) -> bool:
 
 def call_as_meant(function: Callable[..., Any], meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> Any:
     """Call a function as its meaning says: by JAX's names, with operands and a result of JAX's dtypes."""
+    if meaning.operands:
+        refuse_lists(meaning.name, args[: meaning.operands])
     see = described if meaning.is_question else value_of
     values: Any = [a._fx_value if type(a) is Array else see(a) for a in args]
     if len(args) > meaning.limit:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from inspect import unwrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +67,20 @@ WEAK = frozenset([
     "clip", "copy", "empty_like", "fabs", "full_like", "i0", "imag", "kron", "ones_like", "real", "round", "sinc",
     "where", "zeros_like",
 ])  # fmt: skip
+# Functions whose first argument may be a list, or is no array; others of the packages below refuse lists for arrays.
+LISTING = frozenset([
+    "arange", "array", "array_equal", "array_equiv", "asarray", "block", "broadcast_shapes", "column_stack",
+    "concat", "concatenate", "dot_product_attention", "dstack", "einsum", "einsum_path", "empty", "eye", "fftfreq",
+    "frombuffer", "from_dlpack", "fromiter", "fromstring", "full", "geomspace", "histogramdd", "hstack",
+    "identity", "indices", "iterable", "ix_", "lexsort", "linspace", "log_ndtr", "logspace", "mask_indices",
+    "multi_dot", "ndtr", "one_hot", "ones", "piecewise", "ravel_multi_index", "rfftfreq", "row_stack", "select",
+    "spence", "stack", "tri", "unravel_index", "vstack", "zeros",
+])  # fmt: skip
+REFUSING = ("numpy", "nn", "ops", "scipy.special", "lax.elementwise")
+OF_TWO = frozenset([
+    "allclose", "append", "convolve", "correlate", "cross", "dot", "inner", "isclose", "kron", "matmul", "outer",
+    "searchsorted", "tensordot", "vdot", "vecdot",
+])  # fmt: skip
 WEAKENING = ("nn", "scipy.special", "lax", "peers.jax.special")
 # Functions whose results depend on no operands.
 CREATING = frozenset(
@@ -81,6 +96,7 @@ class Meaning(NamedTuple):
     first: int  # from this operand on
     limit: int  # the place of `out`
     takes_axes: bool
+    operands: int  # so many are arrays or numbers, and no lists
     is_question: bool
     numbers: int  # of so many operands Python's numbers as well
     rounds: bool  # floating-point results have the common dtype of the arrays
@@ -105,6 +121,7 @@ def meaning_of(function: Callable[..., Any]) -> Meaning:
         first=1 if name in ("where", "einsum", "select") else 0,
         limit=place_of_out(function, name),
         takes_axes=name in ALONG_AXES,
+        operands=count_operands(function, name, path, is_entrywise),
         is_question=name in ASKING,
         rounds=name in ROUNDED or name in FLOATING or is_in(path, ROUNDING),
         floats=name in FLOATING,
@@ -127,6 +144,18 @@ def plain_function(function: Callable[..., Any], name: str) -> Callable[..., Any
     if getattr(fnp, name, None) is function and (name == "where" or isinstance(namesake, np.ufunc)):
         return namesake
     return getattr(function, "reference", None)
+
+
+def count_operands(function: Callable[..., Any], name: str, path: str, is_entrywise: bool) -> int:
+    """Return how many of a function's first arguments are arrays or numbers, and no lists."""
+    if name in LISTING or name in ASKING or not is_in(path, REFUSING):
+        return 0
+    code = getattr(unwrap(function), "__code__", None)
+    if not is_entrywise or code is None:
+        return 2 if name in OF_TWO else 1
+    ufunc = getattr(np, name, None)
+    is_ufunc = isinstance(ufunc, np.ufunc)
+    return ufunc.nin if is_ufunc else code.co_argcount - len(unwrap(function).__defaults__ or ())
 
 
 def is_in(path: str, packages: tuple[str, ...]) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...core.aval import SCALARS
+from ...core.errors import StructureError
 from ...core.interpreter import Tracer
 from .arrays import Array, array_of, convert, value_of
 from .dtypes import SCALAR_TYPES, canonicalize_dtype, dtype_of, finfo, iinfo, issubdtype, result_type
@@ -34,6 +35,8 @@ def array(
 ) -> Any:
     """Make an array of its own from an array, a number or nested sequences of them."""
     value = value_of(object)
+    if value is None:
+        raise StructureError("None is no value for an array", hint="jnp.nan, say")
     if dtype is None and not ndmin and (type(value) in SCALARS or isinstance(value, Tracer)):
         return array_of(value)  # weak if it was
     if dtype is not None:

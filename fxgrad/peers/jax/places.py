@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ... import numpy as fnp
-from ...core.errors import ImmutableError, UnsupportedError
+from ...core.errors import ImmutableError, ShapeError, UnsupportedError
 from .arrays import Array, array_of, value_of
 from .dtypes import issubdtype, result_type
 from .lifting import lift
@@ -26,6 +26,11 @@ __all__ = [
 
 def along(a: Any, indices: Any, axis: int) -> tuple[Any, tuple[Any, ...]]:
     """Return an array and an index of its entries at positions along an axis: the others are matched entry by entry."""
+    if np.ndim(a) != np.ndim(indices):
+        raise ShapeError(
+            f"along an axis: {np.ndim(indices)} axes of positions for an array with {np.ndim(a)}",
+            hint="jnp.expand_dims(indices, axis)",
+        )
     axis %= np.ndim(a)
     shape = np.broadcast_shapes(*[(*np.shape(x)[:axis], 1, *np.shape(x)[axis + 1 :]) for x in (a, indices)])
     a = fnp.broadcast_to(a, (*shape[:axis], np.shape(a)[axis], *shape[axis + 1 :]))

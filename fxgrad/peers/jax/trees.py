@@ -3,7 +3,7 @@ classes can be asked, as packages do."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -14,9 +14,85 @@ from ...core.pytree_structures import LEAF, NAMESPACE, NODES, OPTREE, CallStruct
 from ...core.surface import OBJECTS, is_object
 
 __all__ = [
-    "flatten", "flatten_with_path", "in_order", "map", "map_with_path", "register_static",
-    "registry", "structure",
+    "PyTreeDef", "flatten", "flatten_with_path", "in_order", "map", "map_with_path", "register_static", "registry",
+    "structure", "treedef_tuple",
 ]  # fmt: skip
+
+
+class PyTreeDef(pytree.PyTreeDef):
+    """A structure as programs see it: with JAX's text."""
+
+    __slots__ = ("spec",)
+
+    def __init__(self, spec: Any):
+        self.spec = spec
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        return self.spec.unflatten(leaves)
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        return self.spec.flatten_up_to(tree)
+
+    def children(self) -> list[pytree.PyTreeDef]:
+        return [PyTreeDef(child) for child in self.spec.children()]
+
+    def compose(self, inner: Any) -> PyTreeDef:
+        """Return the structure with another one in the places of its leaves."""
+        return PyTreeDef(self.spec.compose(getattr(inner, "spec", inner)))
+
+    def node_data(self) -> Any:
+        """Return the class of the root, and the keys of a dict; None for a leaf."""
+        return None if self.spec.type is None else (self.spec.type, self.keys())
+
+    def keys(self) -> list[Any] | None:
+        """Return the keys of a dict."""
+        return self.spec.entries() if self.spec.type is dict else None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.spec, name)
+
+    def __eq__(self, other: object) -> bool:
+        return self.spec == getattr(other, "spec", other)
+
+    def __hash__(self) -> int:
+        return hash(self.spec)
+
+    def __repr__(self) -> str:
+        return f"PyTreeDef({show(self.spec)})"
+
+    def __reduce__(self) -> Any:
+        return PyTreeDef, (self.spec,)
+
+
+def show(spec: Any) -> str:
+    """Return the text of a structure, as JAX writes it."""
+    if spec.num_nodes == spec.num_leaves:
+        return "*"
+    kind, parts = spec.type, ", ".join([show(child) for child in spec.children()])
+    if kind is type(None):
+        return "None"
+    if kind is tuple:
+        return f"({parts},)" if len(spec.children()) == 1 else f"({parts})"
+    if kind is list:
+        return f"[{parts}]"
+    keys = spec.entries()
+    if kind is dict:
+        return "{" + ", ".join([f"{key!r}: {show(c)}" for key, c in zip(keys, spec.children())]) + "}"
+    return f"CustomNode({show_node(spec, kind, keys)}, [{parts}])"
+
+
+def show_node(spec: Any, kind: type, keys: list[Any]) -> str:
+    """Return the name of the class of a node, and what it keeps beside its children."""
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return f"namedtuple[{kind.__name__}]"
+    if kind is OrderedDict:
+        return f"OrderedDict[{tuple(keys)}]"
+    if kind is defaultdict:
+        return f"defaultdict[({spec.unflatten(spec.num_leaves * [0]).default_factory}, {tuple(keys)})]"
+    text = repr(spec.one_level()).partition("CustomTreeNode(")[2]
+    kept = text[len(kind.__name__) + 1 :].rpartition(f"], [{', '.join('*' * len(keys))}]")[0]
+    is_text = kept[:1] == kept[-1:] in ("'", '"')
+    return f"{kind.__name__}[{kept[1:-1] if is_text else kept}]"
 
 
 def in_order(treedef: Any) -> Any:
@@ -76,26 +152,37 @@ def settle(tree: Any, kinds: frozenset[type]) -> Any:
     return tree if all([part is child for part, child in zip(parts, tree)]) else kind(parts)
 
 
-def flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], Any]:
+def flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], PyTreeDef]:
     """Return leaves and structure of a tree."""
+    leaves, treedef = take_apart(tree, is_leaf)
+    return leaves, PyTreeDef(treedef)
+
+
+def take_apart(tree: Any, is_leaf: Any) -> tuple[list[Any], Any]:
+    """Return leaves, and the structure of a tree as this library has it."""
     leaves, treedef = pytree.flatten(tree, is_object) if is_leaf is None else here.flatten(tree, is_leaf)
     return leaves, in_order(treedef)
 
 
 def structure(tree: Any, is_leaf: Any = None) -> Any:
     """Return the structure of a tree."""
-    return in_order(here.structure(tree, is_leaf))
+    return PyTreeDef(in_order(here.structure(tree, is_leaf)))
+
+
+def treedef_tuple(treedefs: Iterable[Any]) -> PyTreeDef:
+    """Return the structure of a tuple of trees."""
+    return PyTreeDef(here.treedef_tuple([getattr(treedef, "spec", treedef) for treedef in treedefs]))
 
 
 def flatten_with_path(tree: Any, is_leaf: Any = None, is_leaf_takes_path: bool = False) -> tuple[Any, Any]:
     """Return leaves with their paths, and the structure of a tree."""
     pairs, treedef = here.flatten_with_path(tree, is_leaf, is_leaf_takes_path)
-    return pairs, in_order(treedef)
+    return pairs, PyTreeDef(in_order(treedef))
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Any = None) -> Any:
     """Apply a function to the leaves of trees."""
-    leaves, treedef = flatten(tree, is_leaf)
+    leaves, treedef = take_apart(tree, is_leaf)
     try:
         columns = [treedef.flatten_up_to(other) for other in rest]
     except ValueError:  # which is explained there, unless it is about arrays that can be written into

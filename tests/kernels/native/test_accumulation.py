@@ -68,6 +68,17 @@ def test_recurrence(shape, axis, dtype):
         same(accumulation.accumulate_natively(accumulation.RECURRENCE, v, b, axis=axis), expected)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "?", "u1", "i2", "i4"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_narrow_numbers_are_added_up_in_wide_ones(axis, dtype):
+    x = (np.random.default_rng(0).standard_normal((40, 33)) * 3).astype(dtype)
+    wide = np.dtype("f8" if x.dtype.kind == "f" else "i8")
+    between, target = ("f4", x.dtype) if x.dtype.kind == "f" else (wide, wide)
+    for y in layouts(x, axis):
+        found = accumulation.accumulate_natively("add", y, axis=axis, wide=wide, target=target)
+        same(found, np.cumsum(y, axis, wide).astype(between).astype(target))
+
+
 def test_results_lie_as_the_operand_does():
     x = np.ones((4, 300))
     assert accumulation.accumulate_natively("add", x, axis=1).flags.c_contiguous

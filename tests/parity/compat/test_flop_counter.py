@@ -147,8 +147,39 @@ def test_counts_begin_anew_and_are_printed(capsys):
             torch.mm(torch.ones(3, 4), torch.ones(4, 5))
     assert counter.get_total_flops() == 120
     assert "aten.mm" in counter.get_table() and capsys.readouterr().out.count("aten.mm") == 2
-    with pytest.raises(NotImplementedError, match="custom_mapping"):
-        Ours(custom_mapping={torch.mm: len})
+
+
+def formulas_of(library, module):
+    """The counts by formulas of the user's, and what the formulas were called with."""
+    seen, relu = [], library.ops.aten.relu
+
+    def by_shapes(*shapes, out_shape=None, **options):
+        seen.append((tuple(map(tuple, shapes)), out_shape and tuple(out_shape)))
+        return 7
+
+    def by_tensors(x, *others, out_val=None, **options):
+        seen.append((x.shape == out_val.shape, type(out_val) is library.Tensor))
+        return x.numel()
+
+    module.register_flop_formula(relu)(by_shapes)
+    module.register_flop_formula([library.ops.aten.sin], get_raw=True)(by_tensors)
+    try:
+        with pytest.raises(RuntimeError, match="duplicate registrations for aten"):
+            module.register_flop_formula(relu)(by_shapes)
+        with module.FlopCounterMode(display=False, custom_mapping={library.ops.aten.mm: by_shapes}) as mode:
+            (library.ones(2, 3, requires_grad=True) @ library.ones(3, 4)).relu().sin().sum().backward()
+    finally:
+        for operation in (relu, library.ops.aten.sin):
+            del module.flop_registry[operation]
+    return {str(name): count for name, count in mode.get_flop_counts()["Global"].items()}, seen[:3]
+
+
+def test_formulas_of_the_users_count_as_torchs_do():
+    theirs, ours = formulas_of(real, real.utils.flop_counter), formulas_of(torch, torch.utils.flop_counter)
+    assert ours == theirs
+    for target, error in (("sin", ValueError), (torch.ops.aten.mm, RuntimeError)):
+        with pytest.raises(error, match=r"register_flop_formula\(targets\)|duplicate"):
+            torch.utils.flop_counter.register_flop_formula(target)(len)
 
 
 def test_attention_of_four_axes_counts_as_on_gpus():

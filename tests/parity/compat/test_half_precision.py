@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
+from tests.parity.compat.comparison import outcome
 
 STEPS = {
     "x * 0.37": lambda T, x: x * 0.37,
@@ -82,3 +83,45 @@ def test_numbers_beyond_half_precision_fill_or_are_refused_as_in_torch(fill, dty
         return None if found is None else found.double().tolist()
 
     assert entries(fxt) == entries(torch)
+
+
+# -- numbers that half precision cannot hold ------------------------------------------
+def calls_with(t, x, v) -> dict:
+    """Calls of functions with a number beside a Tensor of half precision."""
+    f, places = t.nn.functional, t.tensor([0])
+    return {
+        "clamp": lambda: t.clamp(x, max=v),
+        "clamp_min": lambda: t.clamp_min(x, v),
+        "clamp_": lambda: x.clone().clamp_(max=v),
+        "pad": lambda: f.pad(x, (1, 1), value=v),
+        "threshold": lambda: f.threshold(x, 0.5, v),
+        "hardtanh": lambda: f.hardtanh(x, -1.0, abs(v)),
+        "hardshrink": lambda: f.hardshrink(x, v),
+        "add": lambda: t.add(x, x, alpha=v),
+        "sub_": lambda: x.clone().sub_(x, alpha=v),
+        "rsub": lambda: t.rsub(x, x, alpha=v),
+        "+": lambda: x + v,
+        "*": lambda: x * v,
+        "addcmul": lambda: t.addcmul(x, x, x, value=v),
+        "addmv": lambda: t.addmv(x, x[:, None].expand(2, 2), x, beta=v),
+        "masked_fill": lambda: x.masked_fill(x > 0, v),
+        "index_fill": lambda: x.index_fill(0, places, v),
+        "fill_diagonal_": lambda: t.zeros(2, 2, dtype=x.dtype).fill_diagonal_(v),
+        "full": lambda: t.full((2,), v, dtype=x.dtype),
+        "setitem": lambda: x.clone().__setitem__(0, v),
+        "where": lambda: t.where(x > 0, x, v),
+        "leaky_relu": lambda: f.leaky_relu(x, v),
+        "softshrink": lambda: f.softshrink(x, abs(v)),
+        "logit": lambda: t.logit(x, v),
+    }
+
+
+@pytest.mark.parametrize("number", [1e5, -1e5, 100000, 1e38, float("inf"), 65504.0])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_numbers_out_of_range_are_refused_where_torch_refuses_them(dtype, number):
+    ours, theirs = (
+        calls_with(t, t.tensor([1.0, -2.0], dtype=getattr(t, dtype)), number) for t in (fxt, torch)
+    )
+    for name, call in theirs.items():
+        for _ in range(2):  # again, by what is known of the first call
+            assert (outcome(ours[name])[1] is None) == (outcome(call)[1] is None), name

@@ -1,4 +1,5 @@
-"""Whole numbers given as Tensors without dimensions, alone and inside sizes, under torch and fxgrad.compat."""
+"""Whole numbers given as Tensors without dimensions, alone and inside sizes, and numbers given for Tensors, under torch
+and fxgrad.compat."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 import fxgrad.compat as fxt
-from tests.parity.compat.case import Case, gathered
+from tests.parity.compat.case import Case, T, gathered
 from tests.parity.compat.comparison import check_same, outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
@@ -84,3 +85,49 @@ def test_numbers_are_read_anew():
     assert found.tolist() == [5, 4, 3]
     found.sum().backward()
     assert x.grad.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+# -- the other way round ------------------------------------------
+def with_number(case: Case, place: int | str) -> Case:
+    """The call with a number for the Tensor at a place."""
+    given = case.args[place] if isinstance(place, int) else case.kwargs[place]
+    number = 1.0 if given.dtype.startswith(("float", "bfloat")) else given.dtype == "bool" or 1
+    if isinstance(place, int):
+        return replace(case, args=(*case.args[:place], number, *case.args[place + 1 :]))
+    return replace(case, kwargs=case.kwargs | {place: number})
+
+
+def collect_tensors() -> dict[str, dict[str, Case]]:
+    """The calls with a number for a Tensor, once for each place and kind of number, by operation."""
+    found: dict[str, dict[str, Case]] = {}
+    for case in gathered():
+        first = case.name.startswith(".")  # of a method
+        for place, given in [*enumerate(case.args), *case.kwargs.items()][first:]:
+            if isinstance(given, T):
+                found.setdefault(case.name, {}).setdefault(f"{place}-{given.dtype}", with_number(case, place))
+    return found
+
+
+TENSORS = collect_tensors()
+
+
+# A number beside a Tensor is a limit, and one Tensor among others; torch's losses in Python ask for the size of one.
+OTHERWISE = {
+    "clamp",
+    "einsum",
+    "positive",
+    "nn.functional.gaussian_nll_loss",
+    "nn.functional.multilabel_soft_margin_loss",
+}
+
+
+@pytest.mark.parametrize("name", sorted({*TENSORS} - OTHERWISE))
+def test_numbers_are_taken_for_tensors_where_torch_takes_them(name):
+    for place, case in TENSORS[name].items():
+        theirs, refused = outcome(lambda case=case: case.call(torch, case.tensors(torch)))
+        ours, error = outcome(lambda case=case: case.call(fxt, case.tensors(fxt)))
+        if refused is None:
+            assert error is None, (place, error)
+            check_same(ours, theirs, 1e-6)
+        elif refused is TypeError:
+            assert error is not None and issubclass(error, TypeError | AttributeError), (place, error)

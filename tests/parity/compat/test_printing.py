@@ -149,7 +149,7 @@ def test_traced():
 
     fxt.func.vmap(f)(fxt.ones(2, 3))
     assert texts == [
-        "BatchedTensor(lvl=1, f32[3], value=\n    tensor([[2., 2., 2.],\n            [2., 2., 2.]])\n)"
+        "BatchedTensor(lvl=1, bdim=0, value=\n    tensor([[2., 2., 2.],\n            [2., 2., 2.]])\n)"
     ]
 
 

@@ -52,6 +52,7 @@ from ..tape import (
 from ..tensor import unwrap
 from . import callbacks
 from .accumulation import accumulate_grad, release_lock, to_cotangent, to_gradient
+from .linking import link_operands
 from .plain_walk import walk_plain_nodes
 from .queued import QUEUE, call_queued
 
@@ -407,6 +408,7 @@ class Pass(RunningPass):
                 residuals = unpack_residuals(node, residuals)
         if self.create_graph:
             residuals = trace_residuals(self.graph_tape, node, residuals)
+            return link_operands(self.graph_tape, node, self.apply_rule(node, ct, residuals))
         return self.apply_rule(node, ct, residuals)
 
     def apply_rule(self, node: Node, ct, residuals) -> Sequence[Any]:

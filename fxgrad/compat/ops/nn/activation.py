@@ -91,7 +91,7 @@ def relu6(input) -> Any:
     return hard_clip(input, 0, 6)
 
 
-@activation("", "nn.functional", kinds=REAL_KINDS)
+@activation("", "nn.functional", in_range="min_val max_val", kinds=REAL_KINDS)
 def hardtanh(input, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """The piecewise linear tanh: x limited to [min_val, max_val]."""
     if min_val > max_val:
@@ -111,7 +111,7 @@ def leaky_relu(input, negative_slope: float = 0.01) -> Any:
     return ops.where(ops.greater(input, 0), input, input * number_like(negative_slope, input))
 
 
-@activation("function", "function nn.functional", out=True, kinds=REAL_KINDS)
+@activation("function", "function nn.functional", in_range="value", out=True, kinds=REAL_KINDS)
 def threshold(input, threshold: float, value: float) -> Any:
     """The entries above a threshold: x, or the value where x is not above the threshold."""
     low, other = number_like(threshold, input), number_like(value, input)
@@ -133,7 +133,7 @@ def hardswish(input) -> Any:
     )
 
 
-@operation("input", spaces="function method nn.functional", kinds="f")
+@operation("input", in_range="lambd", spaces="function method nn.functional", kinds="f")
 def hardshrink(input, lambd: float = 0.5) -> Any:
     """The hard shrinkage: x where |x| > lambd, and 0 elsewhere."""
     lambd = number_like(lambd, input)
@@ -141,7 +141,7 @@ def hardshrink(input, lambd: float = 0.5) -> Any:
     return ops.where(inside, 0, input)
 
 
-@operation("input", spaces="nn.functional", kinds="f")
+@operation("input", in_range="lambd", spaces="nn.functional", kinds="f")
 def softshrink(input, lambd: float = 0.5) -> Any:
     """The soft shrinkage: x moved towards 0 by lambd, as far as 0."""
     lambd, greatest = number_like(lambd, input), np.finfo(value_dtype(input)).max

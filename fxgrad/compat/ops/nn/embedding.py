@@ -35,11 +35,16 @@ def check_indices(indices, count: int) -> None:
             f"{type_name(aval_of(indices).dtype)} instead (while checking arguments for embedding)",
             hint="indices.long()",
         )
-    if not isinstance(indices, Tracer) and ((indices < 0) | (indices >= count)).any():
+    if not isinstance(indices, Tracer) and is_any_outside(indices, count):
         raise DimensionError(
             "index out of range in self",
             hint=f"{place_hint(count, 0)}; num_embeddings={int(indices.max()) + 1} has all of these",
         )
+
+
+def is_any_outside(indices, count: int) -> bool:
+    """Whether a number is below 0 or above count - 1; a negative one is large when it is read without its sign."""
+    return bool(indices.size) and bool(indices.view(f"u{indices.dtype.itemsize}").max() >= count)
 
 
 def look_up_rows(weight, indices, padding_idx: int | None, by_frequency: bool) -> Any:
@@ -138,7 +143,7 @@ def choose_rows(op, weight, input, padding_idx: int | None, scale_grad_by_freq: 
     if type(index) is not np.ndarray:
         return None
     count = weight.shape[0]
-    if index.size and (index.min() < 0 or index.max() >= count):
+    if is_any_outside(index, count):
         return None  # it is an error there
     kept = None if padding_idx is None else np.flatnonzero(index.reshape(-1) != padding_idx)
     return choose_sparsely(op, weight, (index,), kept)

@@ -10,11 +10,11 @@ import numpy as np
 
 from .... import numpy as fnp
 from ....extend import aval_of, native_function, ops, source_info
-from ..._core.dtypes import short_name
 from ..._declare.composite import Composite, prefer
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ...errors import ArgumentValueError, NotSupportedError, TensorError
+from ..declarers import check_same_dtype
 from .embedding import ROWS
 
 MODES = ("bilinear", "nearest", "bicubic")
@@ -77,6 +77,7 @@ def cubic_weights(part) -> list[Any]:
 
 def grid_sample_values(input, grid, mode: str, padding_mode: str, align_corners: bool) -> Any:
     """Σ weight · entry over the entries around each place."""
+    check_same_dtype(input, grid, "expected scalar type {} but found {}")
     batch, channels, *sizes = aval_of(input).shape
     dtype, rank = aval_of(input).dtype, len(sizes)
     lines = []
@@ -195,11 +196,6 @@ def grid_sample(
             else f"input.expand({', '.join(map(str, (places[0], *have[1:])))})"
             if have[0] == 1
             else "one grid for each image",
-        )
-    if input.dtype != grid.dtype:
-        raise TensorError(
-            f"expected scalar type {short_name(input.dtype)} but found {short_name(grid.dtype)}",
-            hint=f"grid.to({input.dtype})",
         )
     if places[-1] != len(have) - 2:
         raise TensorError(

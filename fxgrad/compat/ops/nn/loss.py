@@ -15,6 +15,8 @@ from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
 from ...errors import ArgumentValueError, TensorError
 from ..arguments import shape_hint
+from ..declarers import absolute
+from ..reduction import mean_operand
 
 
 def loss(
@@ -67,6 +69,7 @@ def reduce_losses(losses, reduction: str) -> Any:
     if reduction == "sum":
         return fnp.sum(losses)
     check_reduction(reduction)
+    losses = mean_operand("mean", losses, None)
     size = aval_of(losses).size
     return fnp.sum(losses) / size if size else fnp.sum(losses) * math.nan
 
@@ -109,7 +112,7 @@ def mse_loss(input, target, reduction: str = "mean", weight=None) -> Any:
 @loss("input target weight", node="MeanBackward0")
 def l1_loss(input, target, reduction: str = "mean", weight=None) -> Any:
     """The absolute difference."""
-    return weigh_and_reduce(ops.absolute(input - target), weight, reduction)
+    return weigh_and_reduce(absolute(input - target), weight, reduction)
 
 
 @loss(kinds="f")
@@ -159,7 +162,7 @@ binary_entropy = declare_primitive(
 )
 
 
-@loss("input target weight", by_value=True)
+@loss("input target weight", by_value=True, kinds="f")
 def binary_cross_entropy(input, target, weight=None, reduction: str = "mean") -> Any:
     """The cross entropy of two classes: −target·log(x) − (1 − target)·log(1 − x) of probabilities x, the logarithms
     not less than −100."""
@@ -195,7 +198,7 @@ def binary_cross_entropy_with_logits(
     return reduce_losses(losses if weight is None else losses * weight, reduction)
 
 
-@loss(elsewhere="function")
+@loss(elsewhere="function", kinds="f")
 def kl_div(input, target, reduction: str = "mean", log_target: bool = False) -> Any:
     """The divergence of Kullback and Leibler, entry by entry: target·(log(target) − x) for logarithms x of
     probabilities; "batchmean" divides by the first size."""
@@ -241,11 +244,13 @@ def gaussian_arguments(
 
 @operation(
     "input target var",
+    numbers="var",
     arguments=gaussian_arguments,
     spaces="nn.functional",
     promote="arithmetic",
     out=False,
     by_value=True,
+    kinds="f",
 )
 def gaussian_nll_loss(input, target, var, full: bool, eps: float, reduction: str) -> Any:
     """The loss of a normal law: (log(var) + (x − target)²/var)/2 for mean x and variance; `full` adds log(2π)/2.
@@ -274,7 +279,7 @@ def margin_ranking_loss(input1, input2, target, margin: float = 0, reduction: st
     return reduce_losses(hinge(margin - target * (input1 - input2)), reduction)
 
 
-@loss()
+@loss(kinds="f")
 def soft_margin_loss(input, target, reduction: str = "mean") -> Any:
     """The logistic loss of labels ±1: log(1 + e^(−target·x)), without overflow."""
     return reduce_losses(ops.softplus(ops.negative(target * input)), reduction)

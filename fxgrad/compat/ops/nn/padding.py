@@ -17,7 +17,14 @@ from ..declarers import number_like
 MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-@operation("input", name="constant_pad_nd", spaces="function", out=False, node="ConstantPadNdBackward0")
+@operation(
+    "input",
+    name="constant_pad_nd",
+    in_range="value",
+    spaces="function",
+    out=False,
+    node="ConstantPadNdBackward0",
+)
 def constant_pad(input, pad, value=0) -> Any:
     """Pad with a constant; negative widths crop."""
     shape = aval_of(input).shape
