@@ -7,6 +7,8 @@ module does with a prepared state.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import Context
 from functools import cache
 from typing import Any
 
@@ -51,3 +53,27 @@ DEFAULT, IGNORE = ERROR_STATE.get(), ignore_state(ERROR_STATE)  # as it was when
 def is_silent() -> bool:
     """Whether nothing warns here, as inside `fxgrad.compat`. (There may be other states in which nothing does.)"""
     return ERROR_STATE.get() is IGNORE
+
+
+def call_silently(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function, of whose floating-point errors nothing warns."""
+    if ERROR_STATE.get() is IGNORE:
+        return function(*args, **kwargs)
+    token = ERROR_STATE.set(IGNORE)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        ERROR_STATE.reset(token)
+
+
+def prepare_silence() -> Callable[..., Any]:
+    """Return what calls a function of NumPy's on arrays as `call_silently`, at a third of its cost: in a Context of its
+    own, in which no level is open. Raises RuntimeError while another thread is in there."""
+    if isinstance(ERROR_STATE, NumPyErrorState):
+        return call_silently
+    silence = Context()
+    silence.run(ERROR_STATE.set, IGNORE)
+    return silence.run
+
+
+run_silently = prepare_silence()

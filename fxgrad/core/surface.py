@@ -40,19 +40,28 @@ class SurfaceObject:
         OBJECTS.add(cls)
         pytree.register_pytree_node(
             cls,
-            lambda held: ((held.__fxgrad_value__(),), None),
-            lambda _, children: make_object(cls, *children),
+            cls.__fxgrad_flatten__,
+            cls.__fxgrad_unflatten__,
             lambda held: ((("", held.__fxgrad_value__()),), None),  # a step that paths do not show
         )
 
     def __fxgrad_value__(self) -> Any:
         """Return the value with which levels compute: an array or a tracer."""
-        raise NotImplementedError
+        return self._fx_value
 
     @staticmethod
     def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
         """Return the object that stands for an array or a tracer. If it is `shared`, another object owns it."""
         raise NotImplementedError
+
+    def __fxgrad_flatten__(self) -> tuple[tuple[Any, ...], None]:
+        """Return the value as the leaves of a pytree, and what else the object consists of: nothing."""
+        return (self.__fxgrad_value__(),), None
+
+    @classmethod
+    def __fxgrad_unflatten__(cls, _: None, leaves: Any) -> Any:
+        """Return the object that stands for a leaf."""
+        return make_object(cls, *leaves)
 
     def __fxgrad_call__(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Call a function of this library, to which this object is the first that is given."""

@@ -187,6 +187,8 @@ class DoorModule(ModuleType):
 
     def __init__(self, name: str, own: Any, tree: dict[str, Any], door: Door):
         super().__init__(name, getattr(own, "__doc__", None))
+        # A method of the class would make every attribute slower, also those that are there.
+        self.__dict__.update(__getattr__=self._look_up)
         self.__dict__.update(_tree=tree, _own=own, _door=door, _stand_ins={}, __all__=[])
         self.__spec__, self.__path__, self.__package__ = ModuleSpec(name, None, is_package=True), [], name
         if own is not None and not isinstance(own, ModuleType):
@@ -207,7 +209,8 @@ class DoorModule(ModuleType):
             door.claim(value, name)
         self.__all__ = sorted(n for n in names if n in self.__dict__ and not n.startswith("_"))
 
-    def __getattr__(self, name: str) -> Any:
+    def _look_up(self, name: str) -> Any:
+        """Find an attribute that is not there yet."""
         whole = f"{self.__name__}.{name}"
         special = name.startswith("__") and name not in VERSIONS and whole not in self._door.layout
         if not special:

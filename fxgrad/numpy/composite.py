@@ -157,7 +157,7 @@ def composite(
                     raise
                 raise reword(error, name, args) from error
 
-        function.reference = reference  # type: ignore[attr-defined]
+        function.reference, function.below = reference, below  # type: ignore[attr-defined]
         namesake = origin or full_name(reference)
         if namesake is not None:
             details = SHOWS if name in VIEWS else ""

@@ -22,6 +22,7 @@ from ..core.surface import TRACERS, hand_on, is_alike, release
 
 FLOAT = np.dtype(float)
 NUMBER_TYPES = PLAIN - {np.ndarray}
+WRAPPER_NAMES = frozenset(["__wrapped__"])  # what a function has besides that is another in a wrapper
 
 
 class LeafName:
@@ -119,8 +120,10 @@ def argument_path(structure: Any, index: int, keywords: bool) -> str:
 
 def positional_names(fun: Callable[..., Any]) -> Sequence[str]:
     """Return the names of the parameters of a function that may be given by position."""
-    if type(fun) is FunctionType and not fun.__dict__:  # in a fiftieth of the time
-        return fun.__code__.co_varnames[: fun.__code__.co_argcount]
+    while type(fun) is FunctionType and fun.__dict__.keys() <= WRAPPER_NAMES:  # in a fiftieth of the time
+        if not fun.__dict__:
+            return fun.__code__.co_varnames[: fun.__code__.co_argcount]
+        fun = fun.__wrapped__
     try:
         parameters = inspect.signature(fun).parameters.values()
     except (TypeError, ValueError):  # some functions written in C have no signature

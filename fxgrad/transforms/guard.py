@@ -29,7 +29,7 @@ from ..core import pytree
 from ..core.aval import PLAIN
 from ..core.key import EXACT, key_of
 from ..core.pytree import NODES
-from ..core.surface import OBJECTS
+from ..core.surface import OBJECTS, SurfaceObject
 from ..kernels.codegen.source import INDENT, make_function
 
 
@@ -110,7 +110,8 @@ class GuardBuilder:
             self.compare_entries(name, tree, structure)
         elif kind in OBJECTS:
             self.refuse_if(f"type({name}) is not {self.constant(kind)}")
-            self.lines.append(f"{name} = {name}.__fxgrad_value__()")
+            is_held = kind.__fxgrad_value__ is SurfaceObject.__fxgrad_value__
+            self.lines.append(f"{name} = {name}.{'_fx_value' if is_held else '__fxgrad_value__()'}")
             self.compare_children([name], [tree.__fxgrad_value__()], structure)
         elif NODES.get(kind) is not None:
             flatten = NODES[kind].flatten  # type: ignore[union-attr]

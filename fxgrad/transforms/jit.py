@@ -14,6 +14,7 @@ from ..core.cache import Cache
 from ..core.common_errors import not_a_function
 from ..core.devices import CPU, DEFAULT_DEVICE
 from ..core.errors import StaticArgumentError, StructureError
+from ..core.fp_errors import ERROR_STATE, IGNORE
 from ..core.graph import Graph
 from ..core.interpreter import (
     CURRENT,
@@ -42,6 +43,8 @@ from .shape_struct import ShapeDtypeStruct, lacks_data
 if TYPE_CHECKING:
     from ..core.observer import Observer
     from .lowered import Lowered
+
+SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
 
 
 def stage_call(
@@ -230,6 +233,7 @@ class jit(Generic[P, R]):
     names: set[str]
     static: tuple[int, ...]
     cache: Cache
+    is_silent = False  # whether nothing warns of floating-point errors of the compiled code
 
     @overload
     def __new__(cls, fun: Callable[P, R], **options: Any) -> jit[P, R]: ...
@@ -294,6 +298,9 @@ class jit(Generic[P, R]):
         self.static = tuple({*self.static, *(parameters.index(n) for n in self.names if n in parameters)})
         self.cache = Cache(256)
         self.last: CompiledGraph | None = None  # of the latest call: its guard is asked first
+        self.before: CompiledGraph | None = (
+            None  # of the latest call of another kind: its guard is asked then
+        )
         self.pure: PureFunction | None = None  # for references
         update_wrapper(self, fun, updated=())
 
@@ -325,6 +332,11 @@ class jit(Generic[P, R]):
                 return self.call_observed(outer.observer, args, kwargs)
             entry = self.last if DEFAULT_DEVICE.get() is CPU else None
             leaves = None if entry is None else entry.guard(args, kwargs)
+            if leaves is None and entry is not None and self.before is not None:
+                entry = self.before
+                leaves = entry.guard(args, kwargs)
+                if leaves is not None:
+                    self.before, self.last = self.last, entry
             if entry is None or leaves is None:
                 if copy_level() is not None:  # which follows values: a derivative inside asks it
                     return self.fun(*args, **kwargs)
@@ -342,13 +354,17 @@ class jit(Generic[P, R]):
             if code is None:  # not settled: Python computes, and asks from time to time
                 entry.pause -= 1
                 code = entry.plain if entry.pause > 0 else entry.choose_code()
+            token = SET_STATE(IGNORE) if self.is_silent else None
             try:
                 results = code(*leaves)
             except KERNEL_ERRORS as error:
                 entry.raise_with_location(error, code)
+            finally:
+                if token is not None:
+                    RESET_STATE(token)
             if entry.results_may_share:
                 results = unshare_results(results, [*leaves, *entry.optimized.captured.values()])
-            return pytree.unflatten(entry.structure, results)
+            return entry.structure.unflatten(results)
         except BaseException as error:  # as `api_boundary`, without its call
             leave_library(error, outer)
             raise
@@ -431,7 +447,8 @@ class jit(Generic[P, R]):
             raise
         if entry is not None and entry.plain is not None and is_plain(leaves):
             entry.guard = entry.guard or make_guard(args, given, dynamic, fixed, structure)
-            self.last = entry
+            if entry is not self.last:
+                self.before, self.last = self.last, entry
         if entry is None:
             axes = named_axes()
             if axes:  # on whose names and sizes the Graph may depend
@@ -497,7 +514,7 @@ class jit(Generic[P, R]):
     def clear_cache(self) -> None:
         """Forget the compiled code."""
         self.cache.clear()
-        self.last = None
+        self.last = self.before = None
 
 
 def argument_key(leaves: list[Any], index: int, structure: Any) -> Any:

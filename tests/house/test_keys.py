@@ -41,6 +41,8 @@ MAKERS = {"Cache", "InternedGraphs", "cache", "lru_cache", "WeakKeyDictionary", 
 MEMORIES = {
     "peers/numpy/imports.py": "whether a file is of the program, by its path",
     "peers/jax/jitted.py": "programs of `transforms/jit.py` under the other precision",
+    "peers/jax/lifting.py": "functions as those of arrays, by themselves",
+    "peers/jax/threefry.py": "the layout of floating-point numbers by dtype",
     "peers/jax/trees.py": "structures with the keys of dicts in order, by equal ones",
     "compat/_declare/composite.py": "forwards, batches: kinds_of, flags of operands",
     "compat/_core/dtypes.py": "dtypes by name, and by pairs of NumPy's dtypes",

@@ -423,3 +423,42 @@ except NotImplementedError as error:
     printed = output(program)
     assert "3.0" in printed and "product: there is no derivative with respect to argument 1" in printed
     assert "sin: it has its derivative already" in printed
+
+
+def test_nothing_warns_of_numbers_in_threads_and_numpy_still_does():
+    shown = output(
+        """
+import threading, warnings
+import jax.numpy as jnp, numpy as np
+x = jnp.full((300, 300), -1.0)
+found = []
+def compute():
+    for _ in range(30):
+        found.append(bool(jnp.isnan(jnp.log(x) + x / 0.0 * 0 + jnp.sqrt(x @ x - 400)).all()))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    threads = [threading.Thread(target=compute) for _ in range(3)]
+    for thread in threads: thread.start()
+    compute()
+    for thread in threads: thread.join()
+    print(len(caught), len(found), all(found))
+    np.log(-1.0)
+    print(len(caught))
+"""
+    )
+    assert shown == "0 120 True\n1\n"
+
+
+def test_errors_of_the_short_way_are_explained():
+    shown = output(
+        """
+import jax.numpy as jnp
+x = jnp.ones(4)
+for wrong in (lambda: jnp.reshape(x, (3, 2)), lambda: jnp.sum(x, axis=1), lambda: jnp.sum(x, axes=0)):
+    try:
+        wrong()
+    except Exception as error:
+        print(error.__context__ is None or error.__suppress_context__)
+"""
+    )
+    assert shown == "True\n" * 3

@@ -67,3 +67,38 @@ print(Model().apply(2.0), Model.double(2.0), jax.grad(Model().apply)(2.0), jax.v
 """
     )
     assert shown == "6.0 4.0 3.0 [0. 3.]\n"
+
+
+def test_results_of_any_structure_are_put_together():
+    shown = output(
+        """
+import collections, jax, jax.numpy as jnp
+Pair = collections.namedtuple("Pair", "a b")
+x = jnp.ones(2)
+print(jax.jit(lambda: None)(), jax.jit(lambda x: ())(x), jax.jit(lambda x: {2: x, 1: [x, (x,), None]})(x))
+print(jax.jit(lambda x: Pair(x > 0, {"z": x, "a": jnp.int32(1)}))(x))
+print(jax.jit(lambda x: collections.OrderedDict(z=x, a=1.0))(x))
+"""
+    )
+    ones = "Array([1., 1.], dtype=float32)"
+    assert shown == (
+        f"None () {{1: [{ones}, ({ones},), None], 2: {ones}}}\n"
+        f"Pair(a=Array([ True,  True], dtype=bool), b={{'a': Array(1, dtype=int32), 'z': {ones}}})\n"
+        f"OrderedDict([('z', {ones}), ('a', Array(1., dtype=float32, weak_type=True))])\n"
+    )
+
+
+def test_calls_of_two_kinds_take_turns():
+    shown = output(
+        """
+import jax, jax.numpy as jnp
+staged = []
+f = jax.jit(lambda x: staged.append(0) or 2 * jnp.sum(x))
+few, many = jnp.ones(2), jnp.ones(3)
+print([float(f(x)) for _ in range(3) for x in (few, many)], len(staged))
+print([float(f(x)) for x in (1.0, few, 1, many, few)], len(staged))
+f.clear_cache()
+print(float(f(few)), len(staged))
+"""
+    )
+    assert shown == "[4.0, 6.0, 4.0, 6.0, 4.0, 6.0] 2\n[2.0, 4.0, 2.0, 6.0, 4.0] 4\n4.0 5\n"

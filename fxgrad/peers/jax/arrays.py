@@ -20,9 +20,9 @@ from ...core import pytree
 from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ...core.errors import ConcretizationError, DTypeError, ImmutableError, IndexingError
-from ...core.fp_errors import ERROR_STATE, IGNORE
-from ...core.interpreter import Tracer
-from ...core.surface import SurfaceObject, is_object
+from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
+from ...core.interpreter import CURRENT, Tracer
+from ...core.surface import SurfaceObject, is_object, make_object
 from ...numpy.at_index import At as FullAt
 from .avals import ShapedArray, ShapeDtypeStruct
 from .devices import OnDevice
@@ -38,10 +38,10 @@ from .dtypes import (
     with_common_dtype,
 )
 from .errors import as_jax_raises
-from .indices import check_index, is_within
+from .indices import BOUNDS, check_index, is_simple, is_within
 
-VALUES = (np.generic, Tracer)
-SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
+WORD = np.dtype(np.int32)
+FLOAT, GET_STATE = np.float32, ERROR_STATE.get
 INSTANCES: set[type] = set()  # the classes of arrays and of keys
 AS_ARRAY: dict[type, Callable[[Any], Any]] = {
     ndarray: np.asarray
@@ -65,14 +65,25 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     __array_priority__ = 100  # NumPy's arrays leave operators to this one
 
     # -- as a surface object ---------------------------------------------------------------------------------------
-    def __fxgrad_value__(self) -> Any:
-        return self._fx_value
-
     @staticmethod
     def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
         array = NEW(Array)
         array._fx_value = narrow(value)
         return array
+
+    def __fxgrad_flatten__(self) -> tuple[tuple[Any, ...], None]:
+        return (self._fx_value,), None
+
+    @classmethod
+    def __fxgrad_unflatten__(cls, _: None, leaves: Any) -> Any:
+        (value,) = leaves
+        kind = type(value)
+        # Mostly, and quicker.
+        if (kind is ndarray or kind is FLOAT or isinstance(value, Tracer)) and value.dtype is SINGLE:
+            array = NEW(Array)
+            array._fx_value = value
+            return array
+        return make_object(Array, value)
 
     def __fxgrad_call__(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         from .lifting import lift  # which is made of arrays
@@ -203,12 +214,15 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     # -- methods that are not a function's -------------------------------------------------------------------------
     def __getitem__(self, key: Any) -> Any:
         value = self._fx_value
-        if type(key) is int and type(value) is ndarray and value.ndim:
-            n = len(value)  # the nearest entry, if it is beyond
+        kind = type(value)
+        if type(key) is int and (kind is ndarray or isinstance(value, Tracer)) and value.shape:
+            n = value.shape[0]  # the nearest entry, if it is beyond
             return array_of(value[key if -n <= key < n else 0 if key < 0 else n - 1])
+        if kind is ndarray and is_simple(key, value.shape):
+            return array_of(value[key])
         key = value_of(key)
         check_index(key)
-        if type(value) in SCALARS:
+        if kind in SCALARS:
             value = np.asarray(value, self.dtype)
         if is_within(key, self.shape):
             return array_of(as_value(value)[key])
@@ -290,6 +304,8 @@ def value_of(argument: Any) -> Any:
     if isinstance(argument, ScalarKind):
         return argument.dtype
     if kind is slice:
+        if type(argument.start) in BOUNDS and type(argument.stop) in BOUNDS and type(argument.step) in BOUNDS:
+            return argument
         return slice(*map(index_of, (argument.start, argument.stop, argument.step)))
     if is_object(argument) and argument._fx_is_box:
         return argument._fx_value
@@ -315,13 +331,15 @@ def array_of(value: Any) -> Any:
     """Return a result of this library as programs see it: arrays, numbers and traced values as an `Array`, also inside
     containers."""
     kind = type(value)
-    if (kind is ndarray or kind is np.float32) and value.dtype is SINGLE:  # most results
+    if (
+        kind is ndarray or kind is FLOAT or isinstance(value, Tracer)
+    ) and value.dtype is SINGLE:  # most results
         array = NEW(Array)
         array._fx_value = value
         return array
     if kind is Array or value is None or kind is str:
         return value
-    if kind in PLAIN or isinstance(value, VALUES):
+    if kind in PLAIN or isinstance(value, np.generic | Tracer):
         held: Any = value
         if kind is bool:  # of which there are no weak ones
             held = np.bool_(held)
@@ -373,7 +391,7 @@ def operand_of(other: Any) -> Any:
         return other._fx_value
     if kind in SCALARS:
         return other
-    if kind in PLAIN or isinstance(other, VALUES):
+    if kind in PLAIN or isinstance(other, np.generic | Tracer):
         return narrow(other)
     if hasattr(kind, "__jax_array__"):
         return other.__jax_array__()._fx_value
@@ -382,41 +400,41 @@ def operand_of(other: Any) -> Any:
     return NotImplemented
 
 
-def make_operator(function: Callable[[Any, Any], Any], reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Make the method of an operator of two operands."""
+def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bool = False) -> Any:
+    """Make the method of an operator of two operands: of a function, and of what computes it on NumPy's arrays."""
 
     def method(self: Array, other: Any) -> Any:
         a = self._fx_value
-        b = (
-            other
-            if type(other) in SCALARS
-            else other._fx_value
-            if type(other) is Array
-            else operand_of(other)
-        )
-        if type(a) is type(b) is ndarray:
-            if a.dtype is not b.dtype:
-                a, b = with_common_dtype([a, b])
-        elif type(b) in SCALARS:
+        b = other._fx_value if type(other) is Array else other
+        # Mostly, and quicker.
+        if (type(a) is ndarray or type(a) is FLOAT) and ((dtype := a.dtype) is SINGLE or dtype is WORD):
+            kind = type(b)
+            if b.dtype is dtype if kind is ndarray or kind is FLOAT else kind in SCALARS:
+                try:
+                    y = run_silently(plain, b, a) if reflected else run_silently(plain, a, b)
+                    # As `array_of`, without its call.
+                    if (type(y) is ndarray or type(y) is FLOAT) and y.dtype is SINGLE:
+                        array = NEW(Array)
+                        array._fx_value = y
+                        return array
+                    return array_of(y)
+                except Exception:  # which is explained below, unless another thread computes
+                    pass
+        if type(other) is not Array:
+            b = operand_of(other)
+        if type(b) in SCALARS:
             if type(a) not in SCALARS and a.dtype is not SINGLE and a.dtype.kind == "V":
                 b = fit_number(b, a.dtype)
         elif b is NotImplemented:
             return NotImplemented
         elif type(a) in SCALARS or a.dtype is not b.dtype:
             a, b = with_common_dtype([a, b])
-        token = SET_STATE(IGNORE)
+        if reflected:
+            a, b = b, a
         try:
-            y = function(b, a) if reflected else function(a, b)
-            # As `array_of`, without its call.
-            if (type(y) is ndarray or type(y) is np.float32) and y.dtype is SINGLE:
-                array = NEW(Array)
-                array._fx_value = y
-                return array
-            return array_of(y)
+            return array_of(function(a, b) if GET_STATE() is IGNORE else call_silently(function, a, b))
         except (ValueError, TypeError) as error:
             raise as_jax_raises(error, function.__name__, (a, b)) from None
-        finally:
-            RESET_STATE(token)
 
     return method
 
@@ -434,11 +452,12 @@ OPERATORS = (
 def attach_operators() -> None:
     """Give arrays Python's operators."""
     for name in OPERATORS:
-        function = {"pow": fnp.power, "matmul": fnp.matmul}.get(name, getattr(operator, f"__{name}__"))
-        setattr(Array, f"__{name}__", make_operator(function))
-        setattr(Array, f"__r{name}__", make_operator(function, reflected=True))
-    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(Array, f"__{name}__", make_operator(getattr(fnp, COMPARISONS[name])))
+        plain = getattr(operator, f"__{name}__")
+        function = {"pow": fnp.power, "matmul": fnp.matmul}.get(name, plain)
+        setattr(Array, f"__{name}__", make_operator(function, plain))
+        setattr(Array, f"__r{name}__", make_operator(function, plain, reflected=True))
+    for name, ufunc in COMPARISONS.items():
+        setattr(Array, f"__{name}__", make_operator(getattr(fnp, ufunc), getattr(np, ufunc)))
     for function in (bool, int, float, complex, operator.index):
         setattr(Array, f"__{function.__name__}__", make_conversion(function))
 
@@ -485,13 +504,48 @@ class IndexedUpdate:
         if name not in ("get", "apply"):
             values = tuple([fit(value_of(v), aval_of(x).dtype) for v in values])
         method = getattr(FullAt(x)[self.key], name)
-        return array_of(method(*values, mode=mode, **{n: value_of(v) for n, v in options.items()}))
+        if options:
+            options = {n: value_of(v) for n, v in options.items()}
+        return array_of(method(*values, mode=mode, **options))
+
+
+def write_copy(x: Any, key: Any, ufunc: Any, given: Any) -> Any:
+    """Return a copy of NumPy's array with numbers written, or combined with entries by a ufunc: None unless it is seen
+    at once that they fit."""
+    is_array = type(key) is ndarray and key.dtype.kind in "iu"
+    if not (is_within(key, x.shape) if is_array else is_simple(key, x.shape)):
+        return None
+    value = fit(value_of(given), x.dtype)
+    if type(value) not in SCALARS and (type(value) not in PLAIN or value.shape not in ((), x[key].shape)):
+        return None
+    y = x.copy()
+    try:
+        if is_array and ufunc is not None:
+            ufunc.at(y, key, value)
+        else:
+            y[key] = value if ufunc is None else ufunc(y[key], value)
+    except (OverflowError, TypeError, ValueError):  # which is explained elsewhere
+        return None
+    return array_of(y)
+
+
+WRITES = {
+    "set": None, "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "mul": np.multiply,
+    "divide": np.divide, "min": np.minimum, "max": np.maximum,
+}  # fmt: skip
 
 
 def make_update(name: str) -> Callable[..., Any]:
     """Make a method of `IndexedUpdate`."""
+    can_write, ufunc = name in WRITES, WRITES.get(name)
 
     def method(self: IndexedUpdate, *values: Any, mode: Any = None, **options: Any) -> Any:
+        x = self.array._fx_value
+        is_plain = can_write and type(x) is ndarray and (ufunc is None or x.dtype is SINGLE)
+        if is_plain and mode is None and len(values) == 1 and not options and not CURRENT.get().observer:
+            made = call_silently(write_copy, x, self.key, ufunc, values[0])
+            if made is not None:
+                return made
         for unused in ("out_sharding", "wrap_negative_indices"):
             options.pop(unused, None)
         if name == "apply":

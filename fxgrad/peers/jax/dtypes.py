@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy import ndarray
@@ -49,6 +50,7 @@ PAIRS = {
     for wide, narrow in (("f8", "f4"), ("i8", "i4"), ("u8", "u4"), ("c16", "c8"))
 }
 NARROW.update(PAIRS)
+DEPENDENT: WeakSet[Any] = WeakSet()  # compiled programs, whose code depends on that
 UNSIGNED_WORD = np.dtype(np.uint64)
 
 
@@ -66,8 +68,12 @@ class prng_key(extended):
 
 def enable_wide(on: bool) -> None:
     """Set whether arrays may have dtypes of 64 bits: `jax_enable_x64`."""
+    if on is is_wide():
+        return
     NARROW.clear()
     NARROW.update({} if on else PAIRS)
+    for program in [*DEPENDENT]:
+        program.change_width()
 
 
 def is_wide() -> bool:
@@ -272,6 +278,8 @@ def cast(value: Any, dtype: Any) -> Any:
 def fit(value: Any, dtype: Any) -> Any:
     """Return a value for an array of a dtype, as which it is rounded if it must be."""
     if type(value) in SCALARS:
+        if type(value) is float and dtype.kind == "f":
+            return value
         return dtype.type(value) if np.result_type(dtype, value) != dtype else value
     return cast(as_value(value), dtype)
 

@@ -10,6 +10,27 @@ from numpy import ndarray
 from ...core.errors import DTypeError
 from ...core.interpreter import Tracer
 
+LEAST, GREATEST = np.minimum.reduce, np.maximum.reduce
+BOUNDS = frozenset([int, type(None)])  # of slices
+
+
+def is_simple(key: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an index consists of slices, None, and integers within bounds, all of them Python's."""
+    axis = 0
+    for k in key if type(key) is tuple else (key,):
+        if type(k) is int:
+            if axis >= len(shape) or not -shape[axis] <= k < shape[axis]:
+                return False
+        elif type(k) is slice:
+            if not (type(k.start) in BOUNDS and type(k.stop) in BOUNDS and type(k.step) in BOUNDS):
+                return False
+        elif k is None:
+            continue
+        else:
+            return False
+        axis += 1
+    return True
+
 
 def check_index(key: Any) -> None:
     """Raise unless an index has what JAX takes for one: NumPy also takes lists."""
@@ -34,6 +55,10 @@ def is_within(key: Any, shape: tuple[int, ...]) -> bool:
             axis += k is not None
         elif k is Ellipsis:
             axis = len(shape) - sum(axes_of(e) for e in keys[place + 1 :])
+        elif type(k) is int:
+            if axis < len(shape) and not -shape[axis] <= k < shape[axis]:
+                return False
+            axis += 1
         elif isinstance(k, int | ndarray | np.generic) and not isinstance(k, bool):
             entries = np.asarray(k)
             if entries.dtype.kind == "b":
@@ -42,7 +67,7 @@ def is_within(key: Any, shape: tuple[int, ...]) -> bool:
             if axis >= len(shape):
                 return True  # too many: NumPy says so
             n = shape[axis]
-            if entries.size and not (entries.min() >= -n and entries.max() < n):
+            if entries.size and not (LEAST(entries, None) >= -n and GREATEST(entries, None) < n):
                 return False
             axis += 1
         elif isinstance(k, Tracer):

@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from numpy import ndarray
+
+from ...core.aval import Aval
 from ...core.cache import Cache
-from ...core.fp_errors import ERROR_STATE, IGNORE
-from ...core.pytree import LEAF
+from ...core.fp_errors import call_silently
 from ...core.surface import make_object, object_kinds, with_object_kinds
 from ...transforms import jit as jitting
+from ...transforms.assembly import make_assembly, note
 from . import trees
-from .arrays import Array, array_of
-from .dtypes import NARROW, is_wide
+from .arrays import NEW, Array, array_of
+from .dtypes import DEPENDENT, SINGLE
 from .programs import on_arrays
 from .sharding import place_all
 
-SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
-CALL = jitting.jit.__call__
-
 
 class Results:
-    """How the flat results of a program are put together: values as arrays, dicts in the order of their keys."""
+    """How the flat results of a program are put together: values as arrays, dicts in the order of their keys. Arrays
+    whose dtype the Graph knows are not looked at again."""
 
-    __slots__ = ("makers", "treedef")
+    __slots__ = ("unflatten",)
 
-    def __init__(self, structure: Any):
+    def __init__(self, structure: Any, avals: Sequence[Aval]):
         kinds = object_kinds(structure)
-        self.treedef = trees.in_order(with_object_kinds(structure, [None] * len(kinds)))
-        self.makers = [
-            array_of if kind in (None, Array) or kind._fx_is_box else partial(make_object, kind)
-            for kind in kinds
-        ]
-
-    def unflatten(self, values: Iterable[Any]) -> Any:
-        """Return the result for flat values."""
-        found = [make(v) for make, v in zip(self.makers, values)]
-        return found[0] if self.treedef is LEAF else self.treedef.unflatten(found)
+        treedef = trees.in_order(with_object_kinds(structure, [None] * len(kinds)))
+        names: dict[str, Any] = {"ndarray": ndarray, "new": NEW, "Array": Array, "array_of": array_of}
+        statements = []
+        for i, (kind, aval) in enumerate(zip(kinds, avals, strict=True)):
+            if not (kind in (None, Array) or kind._fx_is_box):
+                statements.append(f"v{i} = {note(names, partial(make_object, kind))}(v{i})")
+            elif aval.dtype is not SINGLE or aval.weak:
+                statements.append(f"v{i} = array_of(v{i})")
+            else:
+                statements += [
+                    f"if type(v{i}) is ndarray: a = new(Array); a._fx_value = v{i}; v{i} = a",
+                    f"else: v{i} = array_of(v{i})",
+                ]
+        self.unflatten = make_assembly(treedef, statements, names)
 
 
 class Placed:
@@ -54,24 +59,29 @@ class Placed:
 class Jitted(jitting.jit):
     """A compiled function of arrays, whose results may be placed."""
 
+    is_silent = True
+
     def __init__(self, fun: Callable[..., Any], out_shardings: Any = None, **options: Any):
         super().__init__(on_arrays(fun), **options)
-        self.out_shardings = out_shardings
-        self.is_wide, self.other_cache = is_wide(), Cache(256)
+        self.out_shardings, self.other_cache = out_shardings, Cache(256)
+        DEPENDENT.add(self)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.is_wide is bool(NARROW):  # `jax_enable_x64` has changed, on which the code depends
-            self.is_wide, self.last = is_wide(), None
-            self.cache, self.other_cache = self.other_cache, self.cache
-        token = SET_STATE(IGNORE)
-        try:
-            return CALL(self, *args, **kwargs)
-        finally:
-            RESET_STATE(token)
+    def change_width(self) -> None:
+        """Take the code for the other precision: `jax_enable_x64` has changed."""
+        self.cache, self.other_cache = self.other_cache, self.cache
+        self.last = self.before = None
+
+    def call_observed(self, *args: Any) -> Any:
+        """Call the function under an observer."""
+        return call_silently(super().call_observed, *args)
+
+    def call_with_references(self, *args: Any) -> Any:
+        """Call the function, which is given references or closes over some."""
+        return call_silently(super().call_with_references, *args)
 
     def compile(self, *args: Any) -> Any:
         """Stage and compile the function."""
-        entry = super().compile(*args)
-        results = Results(entry.structure)
+        entry = call_silently(super().compile, *args)
+        results = Results(entry.structure, entry.graph.out_avals)
         entry.structure = results if self.out_shardings is None else Placed(results, self.out_shardings)
         return entry

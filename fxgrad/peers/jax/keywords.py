@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import cached_property, wraps
 from inspect import Parameter, signature, unwrap
 from typing import Any
 
@@ -163,6 +163,13 @@ class Keywords:
         by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
         self.names = [p.name for p in parameters if p.kind in by_place]
         return self.names
+
+    @cached_property
+    def plain(self) -> set[str]:
+        """The function's own names that mean the same to NumPy, whatever the operands are."""
+        self.look()
+        others = {"device", "preferred_element_type", *UNSUPPORTED} - {"dtype"}
+        return self.own.difference(POSITIONS, MEANINGLESS, others)
 
     def __contains__(self, name: str) -> bool:
         names = self.look() if self.names is None else self.names

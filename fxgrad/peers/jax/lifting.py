@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from ... import numpy as fnp
 from ... import ops
 from ...core import pytree
 from ...core.aval import SCALARS, is_differentiable
-from ...core.fp_errors import ERROR_STATE, IGNORE
+from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
 from ...core.interpreter import CURRENT, Tracer
 from .acceptance import refuse_lists
 from .arrays import NEW, Array, array_of, described, value_of
 from .devices import Sharding, as_sharding
 from .dtypes import (
     SINGLE,
+    ScalarKind,
     canonicalize_dtype,
     cast,
     common_dtype,
@@ -33,55 +35,124 @@ from .errors import as_jax_raises
 from .keywords import KEYWORDS, refuse_out
 from .meanings import Meaning, meaning_of
 
-SET_STATE, RESET_STATE = ERROR_STATE.set, ERROR_STATE.reset
 WORD = np.dtype(np.int32)
 SMALL = frozenset([np.dtype(np.float16), np.dtype(np.int8)])
+FLOAT, GET_STATE = np.float32, ERROR_STATE.get
+INERT = frozenset([int, float, bool, str, type(None)])  # what functions take as it is
 
 
+@lru_cache(1024)
 def lift(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of this library as one of arrays, with JAX's dtypes, and silent as JAX about floating-point
-    errors."""
+    errors.
+
+    Most calls are of arrays of one dtype, with Python's numbers, words and shapes beside them. Their values go straight
+    to the function, or to NumPy's where no level is to know of it; all others as `call_as_meant` has them.
+    """
     meaning = meaning_of(function)
-    first, limit, is_question = meaning.first, meaning.limit, meaning.is_question
-    usual = SINGLE if meaning.floats else WORD
+    plain, is_question, current = meaning.plain, meaning.is_question, CURRENT.get
+    has_plain, is_limited, below = plain is not None, meaning.below < math.inf, meaning.below
 
     @wraps(function)
     def lifted(*args: Any, **kwargs: Any) -> Any:
-        token = SET_STATE(IGNORE)
+        x = args[0]._fx_value if len(args) == 1 and not kwargs and type(args[0]) is Array else None
+        is_single = type(x) is ndarray and x.dtype is SINGLE
+        if is_single:
+            values, is_plain = (x,), has_plain and (not is_limited or x.size < below)
+        else:
+            values, is_plain = straight_values(meaning, args, kwargs)
+        if is_plain and not current().observer:
+            try:
+                y = run_silently(plain, x) if is_single else run_silently(plain, *values, **kwargs)
+                if type(y) is ndarray and y.dtype is SINGLE:
+                    array = NEW(Array)
+                    array._fx_value = y
+                    return array
+                return y if is_question else array_of(y)
+            except Exception:  # which is explained below, unless another thread computes
+                pass
         try:
-            count = 0 if kwargs else len(args)
-            # Mostly, and quicker; so are two of one dtype, and `where`.
-            if (
-                count == 1
-                and type(args[0]) is Array
-                and type(a := args[0]._fx_value) not in SCALARS
-                and (a.dtype is SINGLE or a.dtype is usual)
-            ):
-                y = function(a)
-            elif (
-                count == 2 + first <= limit
-                and type(args[0]) is type(args[-2]) is type(args[-1]) is Array
-                and type(a := args[-2]._fx_value) is type(b := args[-1]._fx_value) is ndarray
-                and a.dtype is b.dtype
-                and (a.dtype is SINGLE or a.dtype is usual)
-            ):
-                y = function(args[0]._fx_value, a, b) if first else function(a, b)
+            if values is None:
+                y = call_silently(call_as_meant, function, meaning, args, kwargs)
+            elif kwargs or GET_STATE() is not IGNORE:
+                y = call_silently(function, *values, **kwargs)
             else:
-                y = call_as_meant(function, meaning, args, kwargs)
-            # As `array_of`, without its call.
-            if (type(y) is ndarray or type(y) is np.float32) and y.dtype is SINGLE:
-                array = NEW(Array)
-                array._fx_value = y
-                return array
+                y = function(*values)
             return y if is_question else array_of(y)
         except (ValueError, TypeError) as error:
             raise as_jax_raises(error, meaning.name, args) from None
-        finally:
-            RESET_STATE(token)
 
     setattr(lifted, KEYWORDS, meaning.keywords)
-    kernel = getattr(getattr(function, "primitive", None), "kernel", None)
-    return shorten(lifted, kernel) if isinstance(kernel, np.ufunc) and kernel.nin == 1 else lifted
+    return lifted
+
+
+def straight_values(meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> tuple[Any, bool]:
+    """Return the values of arguments, if the function can be called on them as they are, and whether NumPy's can: if
+    its arrays have one dtype, that of most. Otherwise None."""
+    known: Any = None
+    is_plain, first = meaning.plain is not None, meaning.first
+    values: list[Any] = []
+    if len(args) > meaning.limit or (kwargs and not is_straight(meaning, kwargs)):
+        return None, False
+    for a in args:
+        kind = type(a)
+        if kind is Array:
+            a = a._fx_value
+            if type(a) is ndarray and a.dtype is known:
+                values.append(a)
+                continue
+            parts: Any = (a,)
+        elif (kind in INERT and len(values) >= meaning.numbers) or (
+            kind is tuple and len(values) >= meaning.operands and is_shape(a)
+        ):
+            values.append(a)
+            continue
+        elif (kind is tuple or kind is list) and len(values) >= meaning.operands:
+            parts = [part._fx_value for part in a if type(part) is Array]
+            if len(a) != len(parts):
+                return None, False
+            a = parts
+        elif kind is ScalarKind:
+            values.append(a.dtype)
+            continue
+        else:
+            return None, False
+        for part in parts:
+            if type(part) is not ndarray and type(part) is not FLOAT:
+                if not isinstance(part, Tracer) or part.weak:
+                    return None, False
+                is_plain = False
+            dtype = part.dtype
+            if dtype is not known and len(values) >= first:
+                if known is not None or not (dtype is SINGLE or (dtype is WORD and not meaning.floats)):
+                    return None, False
+                known = dtype
+        values.append(a)
+    if known is None and not meaning.creates:
+        return None, False
+    if is_plain and type(values[0]) is ndarray and values[0].size >= meaning.below:
+        is_plain = False
+    return values, is_plain
+
+
+def is_shape(value: tuple[Any, ...]) -> bool:
+    """Whether a tuple has Python's integers alone: a shape, or axes."""
+    return all([type(part) is int for part in value])
+
+
+def is_straight(meaning: Meaning, kwargs: dict[str, Any]) -> bool:
+    """Whether keywords are the function's own, and their values such as it takes."""
+    if not kwargs.keys() <= meaning.keywords.plain:
+        return False
+    if type(kwargs.get("dtype")) is ScalarKind and not meaning.rounds:
+        kwargs["dtype"] = kwargs["dtype"].dtype
+    for value in kwargs.values():
+        if type(value) is tuple:
+            if not is_shape(value):
+                return False
+        elif type(value) not in INERT and not isinstance(value, np.dtype):
+            return False
+    return True
 
 
 def call_as_meant(function: Callable[..., Any], meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -214,35 +285,6 @@ def widen(function: Any, values: Any, y: Any) -> Any:
             for v in values
         ]
     )
-
-
-def shorten(lifted: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
-    """Return a function of one array that calls the ufunc itself for arrays of the most frequent dtype."""
-    current = CURRENT.get
-
-    @wraps(lifted)
-    def function(*args: Any, **kwargs: Any) -> Any:
-        if (
-            kwargs
-            or len(args) != 1
-            or type(x := args[0]) is not Array
-            or type(value := x._fx_value) is not ndarray
-            or value.dtype is not SINGLE
-            or current().observer
-        ):
-            return lifted(*args, **kwargs)
-        token = SET_STATE(IGNORE)
-        try:
-            y = ufunc(value)
-        finally:
-            RESET_STATE(token)
-        if type(y) is ndarray and y.dtype is SINGLE:
-            array = NEW(Array)
-            array._fx_value = y
-            return array
-        return array_of(y)
-
-    return function
 
 
 # -- methods of arrays -----------------------------------------------------------------------------------------------

@@ -5,12 +5,14 @@ A `Meaning` is read off a function's name, once; `lifting` does what it says at 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from inspect import unwrap
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import numpy as fnp
 from ... import ops
 from .keywords import Keywords, place_of_out
 
@@ -80,6 +82,10 @@ OF_TWO = frozenset([
     "searchsorted", "tensordot", "vdot", "vecdot",
 ])  # fmt: skip
 WEAKENING = ("nn", "scipy.special", "lax", "peers.jax.special")
+# Functions whose results depend on no operands.
+CREATING = frozenset(
+    ["arange", "empty", "eye", "identity", "indices", "ones", "tri", "tril_indices", "triu_indices", "zeros"]
+)
 
 
 class Meaning(NamedTuple):
@@ -97,6 +103,9 @@ class Meaning(NamedTuple):
     floats: bool  # integers are taken as floating-point numbers
     keeps_weak: bool
     keywords: Keywords
+    plain: Callable[..., Any] | None  # what computes it on NumPy's arrays
+    below: float  # of fewer entries than these
+    creates: bool  # arrays of no operands
 
 
 def meaning_of(function: Callable[..., Any]) -> Meaning:
@@ -118,7 +127,23 @@ def meaning_of(function: Callable[..., Any]) -> Meaning:
         floats=name in FLOATING,
         keeps_weak=name in WEAK or ((is_entrywise or is_in(path, WEAKENING)) and name not in STRONG),
         keywords=Keywords(function),
+        plain=plain_function(function, name),
+        below=getattr(function, "below", math.inf),
+        creates=name in CREATING and getattr(fnp, name, None) is function,
     )
+
+
+def plain_function(function: Callable[..., Any], name: str) -> Callable[..., Any] | None:
+    """Return the function of NumPy's that one of ours is on NumPy's arrays, if it is known."""
+    kernel = getattr(getattr(function, "primitive", None), "kernel", None)
+    if isinstance(kernel, np.ufunc):
+        return kernel
+    if getattr(function, "__module__", "") == "_operator":
+        return function
+    namesake: Any = getattr(np, name, None)
+    if getattr(fnp, name, None) is function and (name == "where" or isinstance(namesake, np.ufunc)):
+        return namesake
+    return getattr(function, "reference", None)
 
 
 def count_operands(function: Callable[..., Any], name: str, path: str, is_entrywise: bool) -> int:

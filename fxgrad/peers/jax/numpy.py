@@ -14,6 +14,7 @@ from ...core.errors import StructureError
 from ...core.interpreter import Tracer
 from .arrays import Array, array_of, convert, value_of
 from .dtypes import SCALAR_TYPES, canonicalize_dtype, dtype_of, finfo, iinfo, issubdtype, result_type
+from .indices import GREATEST, LEAST
 from .keywords import in_order
 from .lifting import lift
 
@@ -74,6 +75,10 @@ def take(
 ) -> Any:  # fmt: skip
     """Take entries along an axis; for integers out of bounds NaN, or `fill_value`, unless `mode` says otherwise."""
     x, places = value_of(a), value_of(indices)
+    if mode is None is fill_value and type(x) is type(places) is np.ndarray and places.dtype.kind in "iu":
+        n = x.size if axis is None else x.shape[axis]
+        if places.size and LEAST(places, None) >= -n and GREATEST(places, None) < n:
+            return array_of(x.take(places, axis))
     if mode == "wrap":
         return lift(fnp.take)(x, places, axis, mode="wrap")
     if axis is None:

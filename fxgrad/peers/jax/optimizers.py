@@ -247,7 +247,7 @@ def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, pow
 def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
     """One of `values`, by the boundaries that the step has passed."""
     edges, steps = fnp.asarray(boundaries), fnp.asarray(values)
-    return lambda i: lift(lambda i: steps[fnp.sum(i > edges)])(i)
+    return lift(lambda i: steps[fnp.sum(i > edges)])
 
 
 def l2_norm(tree: Any) -> Any:

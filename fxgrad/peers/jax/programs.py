@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import WRAPPER_ASSIGNMENTS, partial, wraps
 from inspect import signature
 from itertools import zip_longest
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def traced_as_array(leaf: Any) -> Any:
 
 def narrow_tree(tree: Any) -> Any:
     """Return an argument of a transform in dtypes that arrays may have."""
-    return tree if is_settled(tree, UNCHANGED, ordered=False) else map_tree(narrow_leaf, tree)
+    return map_tree(narrow_leaf, tree)
 
 
 def narrow_leaf(leaf: Any) -> Any:
@@ -45,8 +46,11 @@ def narrow_leaf(leaf: Any) -> Any:
 
 def map_tree(function: Callable[[Any], Any], value: Any) -> Any:
     """Apply a function to the leaves of one value; containers without any that it changes stay themselves."""
+    settled = trees.settle(value, UNCHANGED)
+    if settled is not trees.UNSETTLED:
+        return settled
     kind = type(value)
-    if is_settled(value, UNCHANGED) or (callable(value) and not pytree.is_tree_node(kind)):
+    if callable(value) and not pytree.is_tree_node(kind):
         return value
     if kind not in CONTAINERS and all([type(leaf) is Array for leaf in pytree.leaves(value, is_object)]):
         return value
@@ -58,23 +62,10 @@ RESULTS = frozenset([Array, type(None)])
 CONTAINERS = frozenset([tuple, list, dict])
 
 
-def is_settled(value: Any, kinds: frozenset[type], ordered: bool = True) -> bool:
-    """Whether the leaves of a tree of Python's containers are of these classes, and its dicts in the order of their
-    keys if they have to be `ordered`, so that nothing is to be made of it."""
-    kind = type(value)
-    if kind in kinds:
-        return True
-    if kind is dict:
-        if ordered and not trees.is_in_order(value):
-            return False
-        value = value.values()
-    elif kind not in CONTAINERS:
-        return False
-    return all([is_settled(v, kinds, ordered) for v in value])
-
-
 def named_as(function: Any) -> Callable[[Any], Any]:
     """Return `functools.wraps(function)` for an object that is called, whose names may be anything."""
+    if type(function) is FunctionType:
+        return wraps(function, updated=())
     kinds = {"__annotations__": dict}
     names = [n for n in WRAPPER_ASSIGNMENTS if isinstance(getattr(function, n, None), kinds.get(n, str))]
     return wraps(function, assigned=names, updated=())
@@ -113,9 +104,10 @@ def with_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def results_of(result: Any) -> Any:
     """Return results as arrays, and functions among them as functions of arrays."""
+    settled = trees.settle(result, RESULTS)
+    if settled is not trees.UNSETTLED:
+        return settled
     kind = type(result)
-    if is_settled(result, RESULTS):
-        return result
     if kind is LinearFunction:
         pullback: Any = pytree.Partial(call_linear, result)
         pullback.with_refs = lambda *refs: partial(call_linear, result.with_refs(*refs))

@@ -17,7 +17,7 @@ from ... import numpy as fnp
 from ...core.arrays import as_value
 from ...core.aval import aval_of
 from ...core.errors import DTypeError, ShapeError
-from ...core.fp_errors import ERROR_STATE, IGNORE
+from ...core.fp_errors import call_silently
 from ...core.shapes import refuse_shape
 from ...random import selection
 from ...scipy import special
@@ -53,6 +53,7 @@ __all__ = [
 
 Words = Any
 UNUSED = ("out_sharding",)
+NUMBERS = frozenset([int, float, np.float32, np.float64])
 # Distributions whose numbers are integers.
 COUNTS = frozenset({"bits", "geometric", "poisson", "rademacher", "randint"})
 
@@ -70,12 +71,8 @@ def draws(distribution: Callable[..., Any]) -> Any:
         for name in UNUSED:
             options.pop(name, None)
         words = words_of(key, distribution.__name__)
-        token = ERROR_STATE.set(IGNORE)
-        try:
-            given = {name: value_of(v) for name, v in options.items()}
-            return array_of(distribution(words, *map(value_of, args), **given))
-        finally:
-            ERROR_STATE.reset(token)
+        given = {name: value_of(v) for name, v in options.items()}
+        return array_of(call_silently(distribution, words, *map(value_of, args), **given))
 
     draw.of = distribution  # type: ignore[attr-defined]
     return draw
@@ -93,6 +90,8 @@ def float_dtype(dtype: Any) -> Any:
 
 def parameters(shape: Any, dtype: Any, *values: Any) -> tuple[tuple[int, ...], list[Any]]:
     """Return the shape of the numbers, by default that of the parameters together, and the parameters in a dtype."""
+    if all([type(v) in NUMBERS for v in values]):
+        return () if shape is None else as_shape(shape), [dtype.type(v) for v in values]
     for value in values:
         refuse_shape(value, "jax.random")
     values = tuple(
@@ -114,8 +113,11 @@ def bits(words: Words, shape: Any = (), dtype: Any = None) -> Any:
 def uniform(words: Words, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
     """Numbers that are uniform from `minval` to below `maxval`."""
     dtype, shape = float_dtype(dtype), as_shape(shape)
+    fractions = threefry.fractions(words, shape, dtype)
+    if type(minval) is type(maxval) is float and minval == 0.0 and maxval == 1.0:
+        return fractions
     _, (low, high) = parameters(shape, dtype, minval, maxval)
-    return fnp.maximum(low, threefry.fractions(words, shape, dtype) * (high - low) + low)
+    return fnp.maximum(low, fractions * (high - low) + low)
 
 
 @draws

@@ -8,6 +8,7 @@ that an entry does not depend on how many are drawn.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -67,9 +68,6 @@ class KeyArray(OnDevice, SurfaceObject):
 
     __slots__ = ("__weakref__", "_fx_sharding", "_fx_value")
     dtype, weak_type = KEY_TYPE, False
-
-    def __fxgrad_value__(self) -> Any:
-        return self._fx_value
 
     @staticmethod
     def __fxgrad_object__(value: Any, shared: bool = False) -> KeyArray:
@@ -161,9 +159,9 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 def enciphered_numbers(words: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """Return two words for every entry of a shape: its number, enciphered by a key."""
     size = math.prod(shape)
-    low = np.arange(size, dtype=np.uint64).reshape(shape)
-    high = (low >> np.uint64(32)).astype(WORD)
-    return compiled(words[0], words[1], high, low.astype(WORD))
+    low = np.arange(size, dtype=WORD if size <= 2**32 else np.uint64).reshape(shape)
+    high = np.zeros(shape, WORD) if size <= 2**32 else (low >> np.uint64(32)).astype(WORD)
+    return compiled(words[0], words[1], high, low if size <= 2**32 else low.astype(WORD))
 
 
 def bits(words: Any, shape: tuple[int, ...], width: int = 32) -> Any:
@@ -175,20 +173,26 @@ def bits(words: Any, shape: tuple[int, ...], width: int = 32) -> Any:
     return mixed if width == 32 else mixed.astype(np.dtype(f"u{width // 8}"))
 
 
+@cache
+def layout(dtype: Any) -> tuple[int, int, Any]:
+    """Return of floating-point numbers of a dtype their width, that of the mantissa, and the bits of 1."""
+    kind = np.dtype(f"u{dtype.itemsize}")
+    return dtype.itemsize * 8, finfo(dtype).nmant, np.ones((), dtype).view(kind)[()]
+
+
 def fraction(random_bits: Any, dtype: Any) -> Any:
     """Return bits as numbers from 0 to below 1: they are the mantissa of a number from 1 to below 2."""
-    width, mantissa = dtype.itemsize * 8, finfo(dtype).nmant
-    used = random_bits.dtype.itemsize * 8
-    kind = np.dtype(f"u{width // 8}")
-    one = np.ones((), dtype).view(kind)[()]
-    filled = (random_bits >> random_bits.dtype.type(used - mantissa)).astype(kind) | one
-    return lax.bitcast_convert_type(filled, dtype) - dtype.type(1)
+    _, mantissa, one = layout(dtype)
+    kind = random_bits.dtype
+    filled = (random_bits >> kind.type(kind.itemsize * 8 - mantissa)).astype(one.dtype) | one
+    whole = filled.view(dtype) if type(filled) is np.ndarray else lax.bitcast_convert_type(filled, dtype)
+    return whole - dtype.type(1)
 
 
 def fractions(words: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return numbers that are uniform from 0 to below 1."""
-    width = 8 if finfo(dtype).nmant < 8 else dtype.itemsize * 8
-    return fraction(bits(words, shape, width), dtype)
+    width, mantissa, _ = layout(dtype)
+    return fraction(bits(words, shape, 8 if mantissa < 8 else width), dtype)
 
 
 def split_words(words: Any, shape: tuple[int, ...]) -> Any:

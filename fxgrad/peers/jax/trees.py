@@ -121,13 +121,35 @@ def sort_keys(node: Any) -> Any:
     return OPTREE.tree_structure(items, namespace=NAMESPACE)
 
 
-def is_in_order(tree: dict[Any, Any]) -> bool:
-    """Whether the keys of a dict are in order, or have none."""
-    keys = [*tree]
-    try:
-        return keys == sorted(keys)
-    except TypeError:
-        return True
+UNSETTLED = object()
+
+
+def settle(tree: Any, kinds: frozenset[type]) -> Any:
+    """Return a tree of Python's containers, whose leaves are of these classes, with dicts in the order of their keys:
+    itself, if all are. Return UNSETTLED if a leaf is of another class."""
+    kind = type(tree)
+    if kind in kinds:
+        return tree
+    if kind is dict:
+        keys = [*tree]
+        try:
+            keys.sort()
+        except TypeError:  # they have no order
+            keys = [*tree]
+        children = [*tree.values()]
+        found = settle(children, kinds)
+        if found is UNSETTLED or (found is children and keys == [*tree]):
+            return found if found is UNSETTLED else tree
+        known = dict(zip(tree, found))
+        return {key: known[key] for key in keys}
+    if kind is not tuple and kind is not list:
+        return UNSETTLED
+    if kinds.issuperset([type(child) for child in tree]):
+        return tree
+    parts = [settle(child, kinds) for child in tree]
+    if any([part is UNSETTLED for part in parts]):
+        return UNSETTLED
+    return tree if all([part is child for part, child in zip(parts, tree)]) else kind(parts)
 
 
 def flatten(tree: Any, is_leaf: Any = None) -> tuple[list[Any], PyTreeDef]:

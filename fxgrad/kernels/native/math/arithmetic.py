@@ -186,6 +186,17 @@ def bitwise_not(x: Value) -> Value:
     return ~x
 
 
+@inline("iu")
+def left_shift(x: Value, y: Value) -> Value:
+    """As NumPy has it, 0 where all bits leave. (Hardware takes y modulo the width.)"""
+    return (y & -x.type.bits).equals(0).select(x << y, 0)
+
+
+@inline("u")
+def right_shift(x: Value, y: Value) -> Value:
+    return (y & -x.type.bits).equals(0).select(x.logical_shift(y), 0)
+
+
 @inline("b")
 def logical_and(x: Value, y: Value) -> Value:
     return x & y
