@@ -34,8 +34,8 @@ ACCEPTED = {
         """,
         "biuf": "ge gt le lt top_k",
         "biufc": """
-            clamp concatenate dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim eq max min ne
-            pad select select_n
+            clamp concatenate conv conv_general_dilated dynamic_update_index_in_dim dynamic_update_slice
+            dynamic_update_slice_in_dim eq max min ne pad select select_n
         """,
     },
     "nn": {"fc": "sigmoid silu swish", "iufc": "log1mexp log_sigmoid one_hot"},
@@ -49,9 +49,9 @@ KINDS = {
 }
 # Those whose operands have one dtype: which of their arguments these are.
 TWO = """
-    add atan2 bitwise_and bitwise_or bitwise_xor complex div dynamic_update_index_in_dim dynamic_update_slice
-    dynamic_update_slice_in_dim eq ge gt igamma igammac le lt max min mul mulhi ne nextafter pad polygamma rem
-    shift_left shift_right_arithmetic shift_right_logical sub zeta
+    add atan2 bitwise_and bitwise_or bitwise_xor complex conv conv_general_dilated div dynamic_update_index_in_dim
+    dynamic_update_slice dynamic_update_slice_in_dim eq ge gt igamma igammac le lt max min mul mulhi ne nextafter pad
+    polygamma rem shift_left shift_right_arithmetic shift_right_logical sub zeta
 """
 OPERANDS = {
     **{f"lax.{name}": slice(0, 2) for name in TWO.split()},

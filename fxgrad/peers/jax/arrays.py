@@ -478,6 +478,8 @@ class IndexedUpdate:
         x = as_value(self.array._fx_value)
         if mode is not None:
             mode = getattr(mode, "name", str(mode)).lower()
+        if name == "divide" and aval_of(x).dtype.kind in "biu":
+            x = as_value(convert(x, float)._fx_value)
         if mode is None and not is_within(self.key, self.array.shape):
             mode = "clip" if name == "get" else "drop"
         if mode in ("fill_or_drop", "promise_in_bounds"):
