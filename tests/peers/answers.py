@@ -18,8 +18,8 @@ import jax.scipy.optimize
 import jax.scipy.sparse.linalg
 import numpy as np
 from jax import lax, random
-from jax.experimental.ode import odeint
-from jax.scipy.spatial.transform import Rotation, Slerp
+from jax.experimental.ode import odeint  # noqa: F401  (of expressions)
+from jax.scipy.spatial.transform import Rotation, Slerp  # noqa: F401  (of expressions)
 
 from tests.peers.expressions import MEANINGS, RANDOM
 

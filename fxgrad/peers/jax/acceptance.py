@@ -92,15 +92,3 @@ def is_of(dtype: Any, kinds: str) -> bool:
     """Whether a dtype is of one of these kinds."""
     kind = {"V": "f"}.get(dtype.kind, dtype.kind)
     return kind in kinds or ("F" in kinds and kind == "f" and dtype.itemsize > 2)
-
-
-REFUSED = frozenset([list, tuple, str, range])
-
-
-def refuse_lists(name: str, operands: Any) -> None:
-    """Raise an error for an operand that is Python's list or text, where an array or a number is needed."""
-    for x in operands:
-        if type(x) in REFUSED:
-            raise DTypeError(
-                f"{name}: an operand is a {type(x).__name__}, not an array or a number", hint="jnp.array(x)"
-            )

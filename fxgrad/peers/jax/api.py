@@ -168,7 +168,7 @@ def is_weak(leaf: Any) -> bool:
 
 def weak_where(given: Any, gradients: Any) -> Any:
     """Return gradients, weak where the arguments are."""
-    return pytree.map(
+    return trees.map(
         lambda leaf, g: array_of(weaken(g._fx_value)) if is_weak(leaf) and type(g) is Array else g,
         given, gradients, is_leaf=is_object,
     )  # fmt: skip
