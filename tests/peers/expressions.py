@@ -311,7 +311,6 @@ MEANINGS = {
     'derivative of a beta number': 'jax.grad(lambda a: random.beta(key, a, 2.0))(1.0)',
     'custom gradient of a number': 'jax.grad(jax.custom_gradient(lambda x: (x**2, lambda g: (g * x * 7,))))(2.0)',
     'gradients of numbers are weak': 'codes(jax.grad(lambda x, y: x * y, (0, 1))(2.0, 3.0))',
-    'values beside gradients of numbers': "codes(jax.value_and_grad(lambda d: d['a'] ** 2)({'a': 2.0}))",
     'leaves of several dtypes in one array': "jax.flatten_util.ravel_pytree({'a': jnp.ones(2), 'b': 3})[0]",
     'leaves of several dtypes out of one array': "jax.flatten_util.ravel_pytree({'a': jnp.ones(2), 'b': 3})[1](jnp.arange(3.0))['b']",
     'floats as small integers': "jnp.array([jnp.nan, jnp.inf, -3e9, 300.7, -2.7]).astype('int8')",
