@@ -73,7 +73,7 @@ class PartitionSpec:
         return self.dims[index]
 
     def __repr__(self) -> str:
-        return f"P({', '.join(map(repr, self.dims))})"
+        return f"P({', '.join(map(repr, self.dims))}{',' * (len(self.dims) == 1)})"
 
 
 P = PartitionSpec

@@ -15,7 +15,7 @@ import numpy as np
 from ..core import arrays as arrays_module
 from ..core.advice import fit_index
 from ..core.arrays import as_value
-from ..core.aval import Aval, aval_of, kind_of
+from ..core.aval import SCALARS, Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
 from ..core.interpreter import Tracer, concretize
 from ..kernels.selection import combine_at, find_nonzero, take_at
@@ -241,6 +241,8 @@ def getitem_batch(x: Any, *arrays: Any, size: int, index: tuple, indexed: bool =
 def getitem_kernel(xp: Any) -> Any:
     def getitem(x: Any, *arrays: Any, index: tuple) -> Any:
         at = fill_template(index, arrays, xp)
+        if type(x) in SCALARS:
+            x = np.asarray(x)
         return take_at(x, at) if arrays and xp is np else x[at]
 
     return getitem

@@ -15,8 +15,11 @@ import jax.flatten_util
 import jax.numpy as jnp
 import jax.scipy.ndimage
 import jax.scipy.optimize
+import jax.scipy.sparse.linalg
 import numpy as np
 from jax import lax, random
+from jax.experimental.ode import odeint  # noqa: F401  (of expressions)
+from jax.scipy.spatial.transform import Rotation, Slerp  # noqa: F401  (of expressions)
 
 from tests.peers.expressions import MEANINGS, RANDOM
 
@@ -57,6 +60,18 @@ def x64_example() -> Any:
         return jnp.sin(jnp.arange(3)) + random.normal(random.key(0), (3,)) + jnp.ones(3, jnp.float32)
     finally:
         jax.config.update("jax_enable_x64", False)
+
+
+def codes(value: Any) -> Any:
+    """The letters of a text, or of that of a value, as numbers."""
+    return jnp.array([ord(letter) for letter in (value if isinstance(value, str) else repr(value))])
+
+
+def traced_text(transform: Any) -> Any:
+    """The text of what a transform calls a function with."""
+    kept: list[str] = []
+    transform(lambda x: (kept.append(repr(x)), x.sum())[1])(jnp.ones((1, 2)))
+    return codes(kept[0])
 
 
 def answer(expression: str, names: dict[str, Any]) -> list[Any]:

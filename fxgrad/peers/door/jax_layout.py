@@ -2,8 +2,8 @@
 
 A row has parts `how path names`, separated by semicolons; the first part that has a name gives it. `own` is a file of
 `fxgrad.peers`; others are modules of `fxgrad` itself, whose names are seen as `plain` (as they are), `value` (functions
-of arrays), `strict` (which accept some dtypes), `transform` (f → g), `program` (functions that call functions of the
-user's) or `solver` (those that compute with what these return). `a=b` is b under the name a.
+of arrays), `strict` (those that accept some dtypes), `transform` (f → g), `program` (functions that call functions of
+the user's) or `solver` (those that compute with what these return). `a=b` is b under the name a.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ ACCEPTED = {
         """,
         "biuf": "ge gt le lt top_k",
         "biufc": """
-            clamp concatenate dynamic_update_index_in_dim dynamic_update_slice dynamic_update_slice_in_dim eq max min ne
-            pad select select_n
+            clamp concatenate conv conv_general_dilated dynamic_update_index_in_dim dynamic_update_slice
+            dynamic_update_slice_in_dim eq max min ne pad select select_n
         """,
     },
     "nn": {"fc": "sigmoid silu swish", "iufc": "log1mexp log_sigmoid one_hot"},
@@ -49,9 +49,9 @@ KINDS = {
 }
 # Those whose operands have one dtype: which of their arguments these are.
 TWO = """
-    add atan2 bitwise_and bitwise_or bitwise_xor complex div dynamic_update_index_in_dim dynamic_update_slice
-    dynamic_update_slice_in_dim eq ge gt igamma igammac le lt max min mul mulhi ne nextafter pad polygamma rem
-    shift_left shift_right_arithmetic shift_right_logical sub zeta
+    add atan2 bitwise_and bitwise_or bitwise_xor complex conv conv_general_dilated div dynamic_update_index_in_dim
+    dynamic_update_slice dynamic_update_slice_in_dim eq ge gt igamma igammac le lt max min mul mulhi ne nextafter pad
+    polygamma rem shift_left shift_right_arithmetic shift_right_logical sub zeta
 """
 OPERANDS = {
     **{f"lax.{name}": slice(0, 2) for name in TWO.split()},
@@ -92,15 +92,3 @@ def is_of(dtype: Any, kinds: str) -> bool:
     """Whether a dtype is of one of these kinds."""
     kind = {"V": "f"}.get(dtype.kind, dtype.kind)
     return kind in kinds or ("F" in kinds and kind == "f" and dtype.itemsize > 2)
-
-
-REFUSED = frozenset([list, tuple, str, range])
-
-
-def refuse_lists(name: str, operands: Any) -> None:
-    """Raise an error for an operand that is Python's list or text, where an array or a number is needed."""
-    for x in operands:
-        if type(x) in REFUSED:
-            raise DTypeError(
-                f"{name}: an operand is a {type(x).__name__}, not an array or a number", hint="jnp.array(x)"
-            )

@@ -254,7 +254,9 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         """Return the bits of the entries as another dtype."""
-        return array_of(fnp.asarray(self._fx_value).view(value_of(dtype)))
+        value = self._fx_value
+        entries = np.asarray(value, self.dtype) if value.__class__ in SCALARS else fnp.asarray(value)
+        return array_of(entries.view(value_of(dtype)))
 
     def copy(self) -> Array:
         """Return the array."""
@@ -373,7 +375,20 @@ def convert(value: Any, dtype: Any) -> Any:
         and dtype.kind not in "cb"
     ):
         value = fnp.real(value)
-    return array_of(np.asarray(value).astype(dtype)[()] if type(value) in SCALARS else value.astype(dtype))
+    if type(value) in SCALARS:
+        value = np.asarray(value)[()]
+    is_rounded = aval_of(value).dtype.kind in "fV" and dtype.kind in "iu"
+    return array_of(saturate(value, dtype) if is_rounded else value.astype(dtype))
+
+
+def saturate(value: Any, dtype: Any) -> Any:
+    """Return floats as integers: what is beyond these as the nearest, NaN as 0."""
+    bounds = np.iinfo(dtype)
+    if not isinstance(value, Tracer) and np.all(np.abs(value) < min(bounds.max, 2**24)) and dtype.kind == "i":
+        return value.astype(dtype)  # mostly, and quicker
+    wide = fnp.where(fnp.isnan(value), 0.0, value).astype(np.float64)
+    greatest = bounds.max if dtype.itemsize < 8 else np.nextafter(float(bounds.max), 0.0)
+    return fnp.clip(wide, bounds.min, greatest).astype(dtype)
 
 
 def described(argument: Any) -> Any:
@@ -497,6 +512,8 @@ class IndexedUpdate:
         x = as_value(self.array._fx_value)
         if mode is not None:
             mode = getattr(mode, "name", str(mode)).lower()
+        if name == "divide" and aval_of(x).dtype.kind in "biu":
+            x = as_value(convert(x, float)._fx_value)
         if mode is None and not is_within(self.key, self.array.shape):
             mode = "clip" if name == "get" else "drop"
         if mode in ("fill_or_drop", "promise_in_bounds"):

@@ -100,7 +100,8 @@ class ScalarKind(type):
     def __call__(cls, value: Any = 0) -> Any:
         from .arrays import array_of  # arrays have dtypes
 
-        return array_of(np.asarray(getattr(value, "_fx_value", value)).astype(cls.dtype)[()])
+        with np.errstate(all="ignore"):
+            return array_of(np.asarray(getattr(value, "_fx_value", value)).astype(cls.dtype)[()])
 
     def __eq__(cls, other: object) -> bool:
         return cls is other or (other is not None and cls.dtype == dtype_or_kind(other))

@@ -47,3 +47,15 @@ def as_jax_raises(error: Exception, name: str, operands: Iterable[Any]) -> Excep
     if type(found) in OWN:
         found.__class__ = OWN[type(found)]
     return found
+
+
+REFUSED = frozenset([list, tuple, str, range])
+
+
+def refuse_lists(name: str, operands: Any) -> None:
+    """Raise an error for an operand that is Python's list or text, where an array or a number is needed."""
+    for x in operands:
+        if type(x) in REFUSED:
+            raise DTypeError(
+                f"{name}: an operand is a {type(x).__name__}, not an array or a number", hint="jnp.array(x)"
+            )

@@ -12,6 +12,7 @@ import numpy as np
 from ... import lax, ops
 from ... import numpy as fnp
 from ...core import pytree
+from ...core.aval import SCALARS
 from ...core.errors import DTypeError, ShapeError, StructureError, UnsupportedError
 from ...core.surface import is_object
 from ...lax import (
@@ -34,10 +35,10 @@ from .special import polygamma as derivative_of_digamma
 globals().update(SHOWN_BY_LAX)
 __all__ = [
     *SHOWN_BY_LAX, "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision", "RoundingMethod",
-    "ScatterDimensionNumbers", "approx_max_k", "approx_min_k", "broadcast_like", "composite", "cond", "conj",
-    "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "mulhi", "platform_dependent",
-    "polygamma", "ragged_dot", "random_gamma_grad", "reduce_max", "reduce_min", "scan", "shape_as_value",
-    "stop_gradient", "top_k", "with_sharding_constraint",
+    "ScatterDimensionNumbers", "approx_max_k", "approx_min_k", "bitcast_convert_type", "broadcast_like", "composite",
+    "cond", "conj", "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "mulhi",
+    "platform_dependent", "polygamma", "ragged_dot", "random_gamma_grad", "reduce_max", "reduce_min", "scan",
+    "shape_as_value", "stop_gradient", "top_k", "with_sharding_constraint",
 ]  # fmt: skip
 
 
@@ -78,6 +79,13 @@ def polygamma(m: Any, x: Any) -> Any:
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     """Return an array in another dtype."""
     return convert(value_of(operand), new_dtype)
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """Return the bits of the entries as another dtype."""
+    value = value_of(operand)
+    value = np.asarray(value, dtype_of(value))[()] if type(value) in SCALARS else value
+    return lift(lax.bitcast_convert_type)(value, new_dtype)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:

@@ -17,7 +17,6 @@ from ...core import pytree
 from ...core.aval import SCALARS, is_differentiable
 from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
 from ...core.interpreter import CURRENT, Tracer
-from .acceptance import refuse_lists
 from .arrays import NEW, Array, array_of, described, value_of
 from .devices import Sharding, as_sharding
 from .dtypes import (
@@ -31,7 +30,7 @@ from .dtypes import (
     result_type,
     with_common_dtype,
 )
-from .errors import as_jax_raises
+from .errors import as_jax_raises, refuse_lists
 from .keywords import KEYWORDS, refuse_out
 from .meanings import Meaning, meaning_of
 

@@ -18,8 +18,8 @@ from .keywords import Keywords, place_of_out
 
 # Functions with questions about dtypes and shapes, whose answers are Python's objects.
 ASKING = frozenset([
-    "broadcast_shapes", "can_cast", "einsum_path", "isdtype", "iscomplexobj", "isrealobj", "isscalar", "ndim",
-    "printoptions", "promote_types", "set_printoptions", "get_printoptions", "shape", "size",
+    "broadcast_shapes", "can_cast", "conv_dimension_numbers", "einsum_path", "isdtype", "iscomplexobj", "isrealobj",
+    "isscalar", "ndim", "printoptions", "promote_types", "set_printoptions", "get_printoptions", "shape", "size",
 ])  # fmt: skip
 # Functions whose second argument is one axis or several, which may be given as a list.
 ALONG_AXES = frozenset([

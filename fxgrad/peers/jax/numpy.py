@@ -61,6 +61,22 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     return convert(value_of(x), dtype)
 
 
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+    """Return the coordinate arrays of a grid."""
+    return list(lift(fnp.meshgrid)(*xi, copy=copy, sparse=sparse, indexing=indexing))
+
+
+class OpenGrid:
+    """`jnp.ogrid[…]`: coordinates along each axis of a grid."""
+
+    def __getitem__(self, key: Any) -> Any:
+        found = np.ogrid[value_of(key)]
+        return [array_of(x) for x in found] if isinstance(found, tuple) else array_of(found)
+
+
+ogrid = OpenGrid()
+
+
 def unravel_index(indices: Any, shape: Any) -> Any:
     """Return the positions along every axis of flat ones, which count from the end if negative, and are clamped."""
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
@@ -185,6 +201,6 @@ empty = lift(fnp.zeros)  # as there
 __all__ = [
     *SCALAR_TYPES, *CONSTANTS, *KINDS, "array", "asarray", "astype", "concatenate", "convolve", "copy", "correlate",
     "dstack", "einsum", "empty", "empty_like", "finfo", "frombuffer", "fromfile", "fromstring", "full_like", "hstack",
-    "iinfo", "issubdtype", "linspace", "load", "ndarray", "object_", "ones_like", "repeat", "result_type", "save",
-    "savez", "stack", "take", "unravel_index", "vstack", "zeros_like",
+    "iinfo", "issubdtype", "linspace", "load", "meshgrid", "ndarray", "object_", "ogrid", "ones_like", "repeat",
+    "result_type", "save", "savez", "stack", "take", "unravel_index", "vstack", "zeros_like",
 ]  # fmt: skip

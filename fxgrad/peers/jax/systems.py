@@ -10,10 +10,11 @@ from ...scipy import linalg as here
 from ...scipy.linalg.systems import apply_transposition
 from ...scipy.linalg.systems import solve_triangle as solve_columns_of
 from . import linalg
+from .dtypes import result_type
 from .lifting import lift
 from .numpy import asarray
 
-__all__ = ["cho_factor", "cholesky", "inv", "solve", "solve_triangular"]
+__all__ = ["cho_factor", "cholesky", "inv", "solve", "solve_triangular", "sqrtm"]
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -54,6 +55,12 @@ def solve_triangular(
 ) -> Any:  # fmt: skip
     """Return x with ax = b for a triangle, which is NaN if a zero is on its diagonal."""
     return solve_triangle(asarray(a), asarray(b), trans, lower, unit_diagonal)
+
+
+def sqrtm(A: Any, blocksize: int = 1) -> Any:
+    """Return the square root of a matrix, as complex numbers."""
+    root = lift(here.sqrtm)(A)
+    return root.astype(result_type(root, 0j))
 
 
 @lift

@@ -151,9 +151,14 @@ def solve(
         return atol + fnp.maximum(abs(y), abs(new)) * rtol
 
     end, slope = clock[-1], along(clock[0], start)
+
+    def smallest_step(t: Any) -> Any:
+        return 10 * np.finfo(times.dtype).eps * fnp.maximum(abs(t), abs(end))
+
     if first_step is None:
         t, y, k, span = (ops.stop_gradient(v) for v in (clock[0], start, slope, end - clock[0]))
         step = ops.stop_gradient(first_step_size(along, t, y, k, span, scheme, tolerance))
+        step = fnp.maximum(step, 2 * smallest_step(t))
     else:
         step = fnp.asarray(first_step, times.dtype)
     step = fnp.minimum(step, max_step).astype(times.dtype)
@@ -162,8 +167,7 @@ def solve(
 
     def is_under_way(state: Any) -> Any:
         t, _, _, h, *_ = state
-        smallest = 10 * np.finfo(times.dtype).eps * fnp.maximum(abs(t), abs(end))
-        return ops.logical_and(t < end, h > smallest)
+        return ops.logical_and(t < end, h > smallest_step(t))
 
     @checkpoint  # of a step the backward pass keeps the state, and computes the stages again
     def advance(state: Any, closed_over: Any) -> Any:

@@ -319,8 +319,8 @@ class Multinomial(Multivariate):
 
     def _read(self, n: Any, p: Any, x: Any = None) -> tuple[Any, Array, Array, Array, np.dtype]:
         """Return counts, n, p, whether these are parameters, and the dtype of the result."""
+        tolerance = 1e-9 if aval_of(as_value(p)).dtype.itemsize > 4 else 1e-5
         (n, p, *points), dtype = as_floats([n, p, *([] if x is None else [x])], self.name)
-        tolerance = 1e-9 if aval_of(p).dtype.itemsize > 4 else 1e-5
         valid = fnp.all(p >= 0, axis=-1) & (fnp.abs(fnp.sum(p, axis=-1) - 1) <= tolerance)
         return (points or [None])[0], n, p, valid & (n >= 0) & (n == fnp.floor(n)), dtype
 
