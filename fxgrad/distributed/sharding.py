@@ -291,7 +291,7 @@ def shard(tree: PyTree, mesh: Mesh, specs: Any, *, pad: bool = False) -> PyTree:
 
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
     >>> fx.distributed.shard(np.zeros((4, 3)), mesh, fx.distributed.P("data"))
-    <sharded float64[4, 3] over Mesh(data: 1) by P('data')>
+    <sharded float64[4, 3] over Mesh(data: 1) by P('data',)>
     """
     leaves, structure = pytree.flatten(tree)
     results = []
@@ -399,7 +399,7 @@ def scatter(tree: PyTree, mesh: Mesh, specs: Any, *, root: int = 0, pad: bool = 
 
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
     >>> fx.distributed.scatter([np.zeros(2)], mesh, fx.distributed.P("data"))
-    [<sharded float64[2] over Mesh(data: 1) by P('data')>]
+    [<sharded float64[2] over Mesh(data: 1) by P('data',)>]
     """
     comm = mesh.comm
     if comm.rank == root:

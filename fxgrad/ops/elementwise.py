@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ..core import arrays
 from ..core.aval import aval_of
 from ..core.common_errors import no_kernel
 from ..core.errors import NotDifferentiableError
-from ..kernels.conversion import conversion_kernel
+from ..kernels import conversion
 from ..kernels.power import real_power
 from ..kernels.selection import where_kernel
 from .kinds import elementwise, namespace_function
@@ -388,6 +389,17 @@ make_complex = elementwise(
 
 
 # -- dtype and identity ------------------------------------------
+
+
+def conversion_kernel(xp: Any) -> Any:
+    def convert(x: Any, *, dtype: Any) -> Any:
+        if type(x) in (bool, int, float, complex):
+            return np.asarray(x).astype(dtype)[()]
+        if xp is np:
+            return conversion.convert(x, dtype)
+        return xp.astype(x, arrays.dtype_in(xp, dtype))
+
+    return convert
 
 
 convert = elementwise(

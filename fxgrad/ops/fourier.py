@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of
-from ..kernels.conversion import conversion_kernel
+from .elementwise import conversion_kernel
 from .kinds import linear
 from .projection import project
 from .reduction import kernel_dtype

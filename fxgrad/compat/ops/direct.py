@@ -145,7 +145,7 @@ def limit_entries(values: Sequence[Any], params: dict) -> Direct:
     if len(values) != 3 or type(values[0]) is not np.ndarray:
         return None
     x = values[0]
-    if x.dtype not in REALS or not 0 < x.size <= costs.CALLED_ENTRIES:
+    if x.dtype not in REALS or not x.ndim or not 0 < x.size <= costs.CALLED_ENTRIES:
         return None
     if type(values[1]) not in (int, float) or type(values[2]) not in (int, float):
         return None
