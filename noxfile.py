@@ -37,7 +37,7 @@ def run_readme_line(session, name, *, place=None, python="python3", **env):
 
 @nox.session(venv_backend="none")
 def quick(session):
-    """One sample of each test, in two to three minutes on two cores."""
+    """One sample of each test, in about a minute on two cores once all is installed."""
     run_readme_line(session, "quick", place="test")
 
 
