@@ -289,10 +289,10 @@ class GradcheckError(TensorError):
     Traceback (most recent call last):
         ...
     fxgrad.compat.errors.GradcheckError: Jacobian mismatch for output 0 with respect to input 0,
-    numerical:[[2. 0.]
-     [0. 2.]]
-    analytical:[[1. 0.]
-     [0. 1.]]
+    numerical:tensor([[2.0000, 0.0000],
+            [0.0000, 2.0000]], dtype=torch.float64)
+    analytical:tensor([[1., 0.],
+            [0., 1.]], dtype=torch.float64)
     ...
       see: errors/compat/GradcheckError, or help(fxgrad.compat.errors.GradcheckError)
 

@@ -243,11 +243,11 @@ def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
     """Return x[index]. NumPy's `take` copies whole rows of one array of numbers; machine code does so for several of
     them, and together with other threads for large results."""
     axes = [axis for axis, e in enumerate(index) if type(e) is np.ndarray]
-    if len(axes) == 1 and x.size and x.flags.c_contiguous:
+    others = [e for e in index if type(e) is not np.ndarray]
+    if len(axes) == 1 and x.size and x.flags.c_contiguous and all([e == ALL for e in others]):
         (axis,) = axes
         numbers = index[axis]
-        is_small = x.size // x.shape[axis] * numbers.size < SHARED_ENTRIES
-        if is_small and numbers.dtype.kind == "i" and all([e == ALL for e in index if e is not numbers]):
+        if numbers.dtype.kind == "i" and x.size // x.shape[axis] * numbers.size < SHARED_ENTRIES:
             return x.take(numbers, axis)
     if x.size >= INDEXED_ENTRIES or any([index[axis].size >= INDEXED_ENTRIES for axis in axes]):
         places = find_places(x.shape, index)
