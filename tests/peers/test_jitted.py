@@ -102,3 +102,21 @@ print(float(f(few)), len(staged))
 """
     )
     assert shown == "[4.0, 6.0, 4.0, 6.0, 4.0, 6.0] 2\n[2.0, 4.0, 2.0, 6.0, 4.0] 4\n4.0 5\n"
+
+
+def test_results_are_put_together_however_deep_they_are():
+    shown = output(
+        """
+import jax
+def nest(x):
+    for k in range(250):
+        x = [x] if k % 2 else (x, (), {"a": None})
+    return x
+found = jax.jit(nest)(2.0)
+for k in reversed(range(250)):
+    assert type(found) is (list if k % 2 else tuple) and (k % 2 or found[1:] == ((), {"a": None})), k
+    found = found[0]
+print(found)
+"""
+    )
+    assert shown == "2.0\n"
