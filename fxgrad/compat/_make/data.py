@@ -62,6 +62,9 @@ def copy_data(data, dtype=None) -> Any:
         return array.astype(wanted, copy=False).reshape(shape)
 
 
+TEXT_HINT = "numbers: texts have none; [ord(c) for c in text], or an index for each word"
+
+
 def to_plain_array(data) -> Any:
     """Return arrays of other libraries and subclasses of NumPy's, scalars included, as plain arrays of their entries,
     and everything else unchanged. (A row of a matrix is a matrix, and a Series is not indexed by position.)"""
@@ -79,6 +82,8 @@ def nested_shape(data) -> tuple[int, ...]:
         if not shape[-1]:
             break
         data = to_plain_array(data[0])
+    if shape and isinstance(data, str):
+        raise ArgumentValueError("too many dimensions 'str'", hint=TEXT_HINT)
     return tuple(shape)
 
 
@@ -99,13 +104,10 @@ def iterate_entries(data, shape: Sequence[int], dim: int) -> Iterator[Any]:
     data = to_plain_array(data)
     if dim == len(shape):
         if isinstance(data, str):
-            raise ArgumentValueError(
-                "too many dimensions 'str'",
-                hint="numbers: texts have none; [ord(c) for c in text], or an index for each word",
-            )
+            raise ArgumentError("new(): invalid data type 'str'", hint=TEXT_HINT)
         if is_sequence(data):
             raise ArgumentError(
-                f"{type(data).__name__!r} object cannot be interpreted as a number",
+                f"{type(data).__name__!r} object cannot be interpreted as an integer",
                 hint="all rows are of one length",
             )
         yield data

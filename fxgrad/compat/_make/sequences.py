@@ -62,6 +62,7 @@ def arange(*bounds, start=0, end=None, step=1, **options: Unpack[OutOptions]) ->
 @expose("function", "range")
 def closed_range(start, end: Any, step=1, **options: Unpack[OutOptions]) -> Tensor:
     """The numbers from `start` to `end`, both included; torch has deprecated it for `arange`."""
+    start, end, step = map(to_python_number, (start, end, step))
     count = math.floor((end - start) / step) + 1
     return create_with_options(
         lambda numpy: (start + step * np.arange(count)).astype(numpy),
