@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ...extend import CURRENT
+from .._core.modes import current_modes, with_modes
 from .._core.tensor import Tensor, make_tensor
 from .._declare.handlers import OperationHandler
+from .._declare.observed import run_plainly
 from ..autograd.profiler import profile
 from ..errors import ArgumentValueError, TensorError
 from ..ops.overloads import AtenPacket, aten, called_operation
@@ -170,6 +173,7 @@ def register_flop_formula(
     ...     y = torch.ones(5).sinh()
     >>> counter.get_total_flops()
     100
+    >>> del torch.utils.flop_counter.flop_registry[torch.ops.aten.sinh]  # which no longer counts
     """
 
     def register(formula: Callable[..., int]) -> Callable[..., int]:
@@ -203,9 +207,17 @@ class FormulaHandler(OperationHandler):
 
     def handle(self, call: OperationCall, proceed: Callable[[], Recorded]) -> Recorded:
         """Return what `proceed` returns, and count by the formula for the operation."""
-        recorded = proceed()
         operation = called_operation(call.operation.name, call.operands, call.is_inplace).overloadpacket
         formula = self.counter._fx_formulas.get(operation)
+        modes = current_modes()
+        if formula is None and not call.is_inplace and len(modes.handlers) == 1:
+            token = CURRENT.set(with_modes(CURRENT.get(), handlers=()))
+            try:  # the profile sees the steps of what nobody handles
+                outcome = run_plainly(call.operation, call.operands, {**call.params}, None)
+            finally:
+                CURRENT.reset(token)
+            return outcome.value, outcome.node
+        recorded = proceed()
         if formula is not None:
             is_single = call.operation.results is None
             made = [make_tensor(call.tape, v, None) for v in ([recorded[0]] if is_single else recorded[0])]

@@ -10,12 +10,16 @@ Ours = torch.utils.flop_counter.FlopCounterMode
 
 
 def counts_of(library, counter, program, shapes):
-    """The counts of a program and of its backward pass."""
-    operands = [library.ones(*shape, requires_grad=True) for shape in shapes]
-    with counter(display=False) as mode:
-        program(library, *operands).sum().backward()
-    found = {str(name): count for name, count in mode.get_flop_counts().get("Global", {}).items()}
-    assert mode.get_total_flops() == sum(found.values())
+    """The counts of a program and of its backward pass, also beside a formula for something else."""
+    counts = []
+    for formulas in ({}, {library.ops.aten.sinh: len}):
+        operands = [library.ones(*shape, requires_grad=True) for shape in shapes]
+        with counter(display=False, custom_mapping=formulas) as mode:
+            program(library, *operands).sum().backward()
+        found = {str(name): count for name, count in mode.get_flop_counts().get("Global", {}).items()}
+        assert mode.get_total_flops() == sum(found.values())
+        counts.append(found)
+    assert counts[0] == counts[1]
     return found
 
 
