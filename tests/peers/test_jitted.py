@@ -77,14 +77,15 @@ Pair = collections.namedtuple("Pair", "a b")
 x = jnp.ones(2)
 print(jax.jit(lambda: None)(), jax.jit(lambda x: ())(x), jax.jit(lambda x: {2: x, 1: [x, (x,), None]})(x))
 print(jax.jit(lambda x: Pair(x > 0, {"z": x, "a": jnp.int32(1)}))(x))
-print(jax.jit(lambda x: collections.OrderedDict(z=x, a=1.0))(x))
+found = jax.jit(lambda x: collections.OrderedDict(z=x, a=1.0))(x)
+print(type(found).__name__, [*found.items()])
 """
     )
     ones = "Array([1., 1.], dtype=float32)"
     assert shown == (
         f"None () {{1: [{ones}, ({ones},), None], 2: {ones}}}\n"
         f"Pair(a=Array([ True,  True], dtype=bool), b={{'a': Array(1, dtype=int32), 'z': {ones}}})\n"
-        f"OrderedDict([('z', {ones}), ('a', Array(1., dtype=float32, weak_type=True))])\n"
+        f"OrderedDict [('z', {ones}), ('a', Array(1., dtype=float32, weak_type=True))]\n"
     )
 
 
