@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent
 VERSION = re.search(
     r'^__version__ = "(.+)"$', (ROOT / "fxgrad/__init__.py").read_text("utf-8"), re.MULTILINE
 )[1]
-WHEEL_LIMIT = 2_900_000  # bytes, of which torch's names are 60 000
+WHEEL_LIMIT = 2_950_000  # bytes, of which torch's names are 60 000
 
 
 def run_readme_line(session, name, *, place=None, python="python3", **env):

@@ -17,7 +17,7 @@ import numpy as np
 
 from . import message, source_info
 from .advice import explain_arguments, explain_call, explain_compiled
-from .aval import PLAIN, SCALARS, STRONG, Aval, aval_of, dtype_of
+from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
 from .scipy_calls import advise_on_scipy
 from .typing import P, R, type_of
@@ -368,8 +368,7 @@ class PrimalTracer(Tracer):
 
     @property
     def dtype(self) -> Any:
-        primal = self.primal
-        return primal.dtype if type(primal) in STRONG else dtype_of(primal)
+        return dtype_of(self.primal)
 
     @property
     def weak(self) -> bool:

@@ -59,7 +59,8 @@ class Group:
     def run_by_numpy(self, operands: Sequence[Any]) -> list[Any]:
         """Compute by NumPy: in tiles where the group is large, unless that raises a floating-point exception."""
         if self.tiles is None and self.is_tiled:
-            self.tiles = Tiles(self.space)
+            space: Any = self.space  # no RowSpace, which has no tiles
+            self.tiles = Tiles(space)
         if self.tiles is not None:
             try:
                 loud: Any = {k: "raise" for k, v in np.geterr().items() if v != "ignore"}

@@ -143,7 +143,7 @@ def is_irregular(mask: np.ndarray) -> bool:
     if mask.size < WHERE_ENTRIES:
         return False
     flat = mask.reshape(-1)
-    return np.count_nonzero(flat[1:] != flat[:-1]) > mask.size >> 4
+    return bool(np.count_nonzero(flat[1:] != flat[:-1]) > mask.size >> 4)
 
 
 class Places(NamedTuple):

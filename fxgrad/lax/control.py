@@ -314,7 +314,8 @@ def fori_loop(
     check_unroll(unroll, "fori_loop")
     if progress:
         return fori_loop(lower, upper, with_progress(body_fun, lower, upper, progress), init_val)
-    lower, upper = [x._fx_value if is_object(x) else x for x in (lower, upper)]
+    bounds: tuple[Any, Any] = lower, upper
+    lower, upper = [x._fx_value if is_object(x) else x for x in bounds]
     for name, bound in (("lower", lower), ("upper", upper)):
         check_scalar(bound, f"fori_loop: {name}", "iuf")
     common = join_avals(aval_of(lower), aval_of(upper))

@@ -99,12 +99,12 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     >>> fnp.polyder(fnp.array([1.0, 0.0, 5.0]))
     array([2., 0.])
     """
-    p = coefficients("polyder", p)
+    found = coefficients("polyder", p)
     if m < 0:
         raise ShapeError(f"polyder: the order m={m} is negative", hint=f"fnp.polyint(p, {-m})")
     for _ in range(m):
-        p = ops.multiply(slice_axis(p, 0, None, -1), np.arange(p.size - 1, 0, -1))
-    return p
+        found = ops.multiply(slice_axis(found, 0, None, -1), np.arange(found.size - 1, 0, -1))
+    return found
 
 
 def coefficients(name: str, p: ArrayLike) -> Any:
@@ -132,7 +132,7 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     >>> fnp.polyint(fnp.array([2.0, 5.0]))
     array([1., 5., 0.])
     """
-    p = coefficients("polyint", p)
+    found = coefficients("polyint", p)
     if m < 0:
         raise ShapeError(f"polyint: the order m={m} is negative", hint=f"fnp.polyder(p, {-m})")
     constants = ravel(0.0 if k is None else k)
@@ -144,8 +144,8 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
             hint=f"k of {m} constants, or one for all",
         )
     for i in range(m):
-        p = append(ops.divide(p, np.arange(p.size, 0, -1)), constants[i : i + 1])
-    return p
+        found = append(ops.divide(found, np.arange(found.size, 0, -1)), constants[i : i + 1])
+    return found
 
 
 @composite(np.polyval)

@@ -225,10 +225,11 @@ class MersenneTwister:
             return None
         if count <= here:  # of the block of a state
             return self.pass_words(count)
-        rest, place = None, 0
-        if here:
+        rest: Any = None
+        place, known = 0, self.run
+        if here and known is not None:
             first = self.place // BLOCK * BLOCK
-            rest, place = self.run[first:], self.place - first
+            rest, place = known[first:], self.place - first
         self.forget_run()
         run = self.source.read(BLOCK * self.blocks)
         self.keep_run(run if rest is None else np.concatenate((rest, run)), place + count)

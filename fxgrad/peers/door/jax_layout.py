@@ -216,7 +216,7 @@ MACHINERY = """
 UNLISTED = frozenset(f"jax.{path}" for path in MACHINERY.split())
 
 
-def load_lifts() -> Mapping[str, Callable[[Any], Any]]:
+def load_lifts() -> Mapping[str, Callable[..., Any]]:
     """Return how names of this library are seen, by the words of the table."""
     from ..jax import places  # noqa: F401  (which gives arrays methods)
     from ..jax.acceptance import accept

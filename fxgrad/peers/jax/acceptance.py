@@ -90,5 +90,5 @@ def accept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_of(dtype: Any, kinds: str) -> bool:
     """Whether a dtype is of one of these kinds."""
-    kind = {"V": "f"}.get(dtype.kind, dtype.kind)
+    kind = "f" if dtype.kind == "V" else dtype.kind
     return kind in kinds or ("F" in kinds and kind == "f" and dtype.itemsize > 2)

@@ -213,9 +213,9 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
 
     # -- methods that are not a function's -------------------------------------------------------------------------
     def __getitem__(self, key: Any) -> Any:
-        value = self._fx_value
+        value: Any = self._fx_value
         kind = type(value)
-        if type(key) is int and (kind is ndarray or isinstance(value, Tracer)) and value.shape:
+        if type(key) is int and (kind is ndarray or issubclass(kind, Tracer)) and value.shape:
             n = value.shape[0]  # the nearest entry, if it is beyond
             return array_of(value[key if -n <= key < n else 0 if key < 0 else n - 1])
         if kind is ndarray and is_simple(key, value.shape):

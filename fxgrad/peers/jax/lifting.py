@@ -54,7 +54,7 @@ def lift(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def lifted(*args: Any, **kwargs: Any) -> Any:
-        x = args[0]._fx_value if len(args) == 1 and not kwargs and type(args[0]) is Array else None
+        x: Any = args[0]._fx_value if len(args) == 1 and not kwargs and type(args[0]) is Array else None
         is_single = type(x) is ndarray and x.dtype is SINGLE
         if is_single:
             values, is_plain = (x,), has_plain and (not is_limited or x.size < below)

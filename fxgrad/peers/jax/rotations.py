@@ -159,8 +159,9 @@ class Slerp(NamedTuple):
             raise ValueError(
                 f"Slerp: times of shape {times.shape} for rotations of shape {rotations.quat.shape}"
             )
-        between = rotations[:-1].inv() * rotations[1:]
-        return cls(times, times[1:] - times[:-1], rotations[:-1], between.as_rotvec())
+        starts: Any = rotations[:-1]
+        between = starts.inv() * rotations[1:]
+        return cls(times, times[1:] - times[:-1], starts, between.as_rotvec())
 
     def __call__(self, times: Any) -> Rotation:
         times = asarray(times)
