@@ -51,6 +51,18 @@ class LoopPullback(OperandPullback):
         return [next(rest) if n else None for n in self.needed]
 
 
+class LoopPlan(Plan):
+    """How a layer is computed on arrays by its loop, be a gradient wanted or not."""
+
+    __slots__ = ()
+
+    def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
+        """See `Plan`."""
+        if self.wanted:
+            return super().run(values, next_edges)
+        return self.primitive.traced.loop(*values, **self.params)[: self.primitive.count], None, ()
+
+
 class RecurrentLayer(Composite):
     """A layer as a primitive of the tape: a scan, or a loop for arrays of one floating-point dtype."""
 
@@ -136,7 +148,7 @@ class RecurrentLayer(Composite):
 
     def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
         return (
-            Plan(self, params, next_edges)
+            LoopPlan(self, params, next_edges)
             if self.admits(values)
             else super().plan_for(values, next_edges, params)
         )
