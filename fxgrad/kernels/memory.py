@@ -35,8 +35,8 @@ def allocate(shape: Sequence[int], dtype: Any) -> np.ndarray:
 
 
 def store(target: np.ndarray, x: np.ndarray) -> None:
-    """Store an array in a row-major one of its shape: block by block, where its columns lie as the rows of that, since
-    the lines of the cache that hold many rows push out one another."""
+    """Store an array in a row-major one of its shape, which has other memory: block by block, where its columns lie as
+    the rows of that, since the lines of the cache that hold many rows push out one another."""
     near = min(range(x.ndim), key=lambda axis: abs(x.strides[axis]) or x.nbytes, default=0)
     is_turned = near < x.ndim - 1 and target.flags.c_contiguous
     if not is_turned or min(x.shape[near], x.shape[-1]) <= 2 * TRANSPOSED_BLOCK:

@@ -12,7 +12,6 @@ from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, SHARED_ENTRIES, WH
 from .registry import native_function
 
 BOOL, ALL = np.dtype(bool), slice(None)
-UNSIGNED = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 WORDS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}  # integers by their number of bytes
 
 
@@ -194,9 +193,9 @@ def wrap_places(places: np.ndarray, size: int) -> np.ndarray:
     some = places
     if 0 in places.strides:
         some = places[tuple([slice(0, 1) if step == 0 else slice(None) for step in places.strides])]
-    if some.size and some.view(UNSIGNED[some.itemsize]).max() >= size:  # as which negative numbers are large
-        some = np.arange(size)[some]  # which refuses places outside
     some = some.astype(np.int64, copy=False)
+    if some.size and some.view(np.uint64).max() >= size:  # as which negative numbers are large
+        some = np.arange(size)[some]  # which refuses places outside
     return some if some.shape == places.shape else np.broadcast_to(some, places.shape)
 
 
