@@ -22,3 +22,18 @@ def test_masks_select_as_in_numpy(shape, share):
             expected[mask] = entries
             selection.replace_rows(written, mask, entries)
             np.testing.assert_array_equal(written, expected)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "i8", ">i8", ">i4", "u8"])
+def test_numbers_of_any_dtype_choose_as_in_numpy(dtype):
+    rng = np.random.default_rng(0)
+    x, numbers = rng.random((100, 50)), rng.integers(0, 50, (60, 2)).astype(dtype)
+    if np.dtype(dtype).kind == "i":
+        numbers[0] = -1
+    for index in ((numbers, slice(None)), (slice(None), numbers), (numbers, numbers), (numbers, None)):
+        np.testing.assert_array_equal(selection.take_at(x, index), x[index], strict=True)
+        np.testing.assert_array_equal(selection.take_at(x.T, index), x.T[index], strict=True)
+    for beyond in (np.array([1 << 56], ">i8"), np.array([1 << 63], "u8"), np.array([-101]), np.array([100])):
+        for shape in ((100, 50), (100, 5000)):
+            with pytest.raises(IndexError):
+                selection.take_at(np.zeros(shape), (beyond.repeat(60), slice(None)))
