@@ -1,4 +1,4 @@
-"""Graphs that are one program: an equal one that was met before stands for it, with all that was derived from that."""
+"""Equal Graphs: the first one represents the others, so that everything derived from it is derived once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which function of SciPy's a program calls, and what to write where that has been given traced values.
+"""The public function of SciPy that a program has called with traced values, and its replacement.
 
 SciPy converts its operands itself, so that an error is raised deep in its code. Only the frames of the call tell which
 of its public functions the user's line names.

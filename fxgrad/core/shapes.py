@@ -1,4 +1,4 @@
-"""Shapes and dtypes as users give them: what is none says so, with the name of the function that was called."""
+"""Shapes and dtypes as users give them. Errors about them name the function that was called."""
 
 from __future__ import annotations
 

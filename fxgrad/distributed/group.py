@@ -1,4 +1,4 @@
-"""Members of a group of MPI: what each calls, and how it waits for the others.
+"""Members of an MPI group: the calls of each, and how it waits for the others.
 
 Every message is non-blocking to MPI, and waiting is done here: so that it can be interrupted, has a limit, and hears of
 members that have ended.

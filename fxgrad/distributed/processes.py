@@ -1,4 +1,4 @@
-"""The group of all processes: who has been started together, and what the environment says of them."""
+"""The group of all processes that were started together, as the environment describes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bars that show how far a loop has come, also where it is staged: a callback every few steps."""
+"""Progress bars of loops. They work in staged loops too, by a callback every few steps."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What to write for a function of SciPy's that has been given traced values: ours of the same name, or another.
+"""Replacements for functions of SciPy that were given traced values: ours of the same name, or another.
 
-The errors that SciPy's functions raise inside transforms say so (`core.scipy_calls`).
+Errors that SciPy's functions raise inside transforms name them (`core.scipy_calls`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`checkpoint`: the backward pass computes intermediate values again, instead of keeping them.
 
-A policy says which of them are kept all the same. The backward pass is staged as a Graph of cotangents, arguments and
+A policy selects those that are kept nevertheless. The backward pass is staged as a Graph of cotangents, arguments and
 all values that may be kept. The values that it reads are kept, and the equations that would recompute them are pruned.
 """
 

@@ -1,5 +1,4 @@
-"""torch.fx._pytree: the leaves of arguments, by a structure that is known. The name is private, but code that is
-generated uses it."""
+"""torch.fx._pytree: leaves of arguments whose structure is known. The name is private, but generated code uses it."""
 
 from __future__ import annotations
 

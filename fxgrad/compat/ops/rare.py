@@ -1,7 +1,8 @@
-"""The families of operations that few programs use: what each declares, by namespace. None declares a method.
+"""The families of operations that few programs use, with the names that each declares, by namespace. None declares a
+method.
 
-A family is loaded when one of its names is asked for: see `_declare.spaces.Space`. A test compares this table with what
-the files declare.
+A family is loaded when one of its names is first used: see `_declare.spaces.Space`. A test compares this table with
+what the files declare.
 """
 
 RARE: dict[str, dict[str, str]] = {

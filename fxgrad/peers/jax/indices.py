@@ -1,4 +1,4 @@
-"""What can be seen of an index before it is used: whether its integers are within the bounds of an array."""
+"""Checks of an index before it is used: whether its integers are within the bounds of an array."""
 
 from __future__ import annotations
 

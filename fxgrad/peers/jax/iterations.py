@@ -1,4 +1,4 @@
-"""`jax.scipy.sparse.linalg`: the solvers, which say nothing of how they ended: `gmres` alone has a number, 0."""
+"""`jax.scipy.sparse.linalg`: the solvers. They do not report convergence; only `gmres` returns a number, which is 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keywords by JAX's names, for functions whose parameters have NumPy's or SciPy's."""
+"""Keywords with JAX's names, for functions whose parameters have NumPy's or SciPy's names."""
 
 from __future__ import annotations
 

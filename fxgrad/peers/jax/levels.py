@@ -1,4 +1,4 @@
-"""Levels of transforms, as programs written for JAX ask for them: `Trace`, `Tracer` and what is open."""
+"""Levels of transforms, as programs written for JAX see them: `Trace`, `Tracer`, and queries about open levels."""
 
 from __future__ import annotations
 

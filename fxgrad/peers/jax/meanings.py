@@ -1,6 +1,6 @@
-"""What a function means under JAX's door, as far as a few words say it: which dtypes its operands and its result get.
+"""The meaning of a function under JAX's door: the dtypes to which its operands and its result are converted.
 
-A `Meaning` is read off a function's name, once; `lifting` does what it says at each call.
+A `Meaning` is found by the function's name, once; `lifting` applies it at each call.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Functions of `jax.numpy` that differ at positions out of bounds, by the dtypes of their results, and by polynomials'
-zeros."""
+"""Functions of `jax.numpy` that differ from NumPy's: at positions out of bounds, in the dtypes of results, or in the
+zeros of polynomials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transforms, loops and other functions of this library that call functions of the user's, for those of `arrays`."""
+"""Transforms, loops and other functions of this library that call user functions, for functions of `arrays`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jax.sharding`, `jax.shard_map`, and functions that say how arrays lie: on one device they are whole, and specs are
+"""`jax.sharding`, `jax.shard_map`, and functions that place arrays: on one device arrays are whole, and specs are
 checked against the mesh."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`jax.stages`: what jitted functions give before they run."""
+"""`jax.stages`: the stages of a jitted function before it runs, traced, lowered and compiled."""
 
 from __future__ import annotations
 

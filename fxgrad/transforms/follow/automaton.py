@@ -1,8 +1,8 @@
-"""Ways of a followed program as one loop of compiled code.
+"""The ways of a followed program as one loop of compiled code.
 
-The carry is the number of the way to take, how often each was taken, and in its *slots* what is read later
-(`liveness`). A step takes one way, and reads from the answer to the decision at its end which way is next. An answer
-that leads to no way here, or that nobody has given yet, ends the loop.
+The carry holds the number of the next way, a count for each way, and *slots* for the values that are read later
+(`liveness`). A step takes one way; the answer to the decision at its end selects the next. An answer that leads
+outside of these ways, or that has not occurred before, ends the loop.
 """
 
 from __future__ import annotations

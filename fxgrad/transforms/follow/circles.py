@@ -1,8 +1,8 @@
-"""Ways that are taken often, without Python between them.
+"""Ways that are taken often, compiled together so that no Python runs between them.
 
-Where ways lead back to where they begin, a `Circle` goes round: Python enters it at any of its ways, and goes on at the
-decision where it ends. A `Whole` is a program that is called often, from its start to its ends, as one Graph: what
-calls it is what calls any function under `jit`.
+A `Circle` consists of ways that lead back to their beginning: Python enters it at any of its ways, and continues at the
+decision where it ends. A `Whole` is a program that is called often, as one Graph from its start to its ends. It is
+called like any function under `jit`.
 """
 
 from __future__ import annotations

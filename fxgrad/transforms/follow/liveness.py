@@ -1,4 +1,4 @@
-"""Which registers of a program are read after a decision, and in how few places a loop can keep them."""
+"""Liveness: the registers of a program that are read after a decision, and the slots in which a loop keeps them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The namespace in which a followed function runs: its own globals, with a `range` whose loops can be seen, and other
-functions of Python in the place of some of C.
+"""The namespace in which a followed function runs: its own globals, with a `range` whose loops can be observed, and
+Python replacements for some functions of C (`stand_ins`).
 
 A `for` loop keeps its iterator where no variable refers to it. In this namespace `for i in range(n)` runs over a
 `Counter`, which the state of the program includes, and whose value may be traced. Functions that the program calls by

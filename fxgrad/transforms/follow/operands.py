@@ -1,4 +1,4 @@
-"""The operands of a running frame that its variables do not tell: iterators of loops, exits of `with` blocks, and parts
+"""The operands of a running frame that are not in its variables: iterators of loops, exits of `with` blocks, and parts
 of expressions. They are read from the interpreter's memory, where its layout is known; elsewhere they stay hidden."""
 
 from __future__ import annotations

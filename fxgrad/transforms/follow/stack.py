@@ -1,6 +1,6 @@
-"""What a frame of Python holds on its stack of operands, below the operation that it carries out.
+"""The stack of operands of a Python frame, below the instruction that it executes.
 
-A frame tells its variables, but not the operands of unfinished expressions, the iterators of its `for` loops, or the
+A frame shows its variables, but not the operands of unfinished expressions, the iterators of its `for` loops, or the
 exits of its `with` blocks. How many there are, and which were loaded from variables, follows from the code: every
 instruction says how it changes the depth of the stack.
 """

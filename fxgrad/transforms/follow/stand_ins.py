@@ -1,4 +1,5 @@
-"""What stands for built-in functions of C in a followed program: these would hide how far they are when they ask."""
+"""Python replacements for built-in functions in a followed program: functions of C do not show their progress at a
+decision."""
 
 from __future__ import annotations
 
