@@ -16,8 +16,8 @@ tiles.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -29,12 +29,14 @@ from ..core.costs import (
     FUSED_ENTRIES,
     FUSED_OPERATIONS,
     GROUP_OPERATIONS,
+    REPEATED_ENTRIES,
 )
 from ..core.graph import Equation, Graph, Literal, Var
 from ..kernels.native import engine
 from ..kernels.row_space import MOVES, RowRules, row_axes
 from ..kernels.space import PAIRWISE, REDUCTIONS, REPEATS, are_nested
 from .fused import FUSED
+from .repeats import are_cheap
 
 FAST = " reassoc contract"  # what `relax` allows: sums in any order, a product and a sum in one rounding
 
@@ -76,6 +78,22 @@ def gather_groups(graph: Graph, least: int = 2) -> Graph:
         return max((v.aval.size for e in steps for v in (*e.inputs, *e.outputs)), default=0) >= least
 
     return Fusion(graph, PROCESSOR._replace(pays=pays)).run()
+
+
+def find_steps(e: Equation, equations: Sequence[Equation]) -> list[Equation]:
+    """Return those of the equations that lead to one, in their order."""
+    needed, found = set(sources(e)), []
+    for q in reversed(equations):
+        if q is not e and q.outputs[0] in needed:
+            needed.update(sources(q))
+            found.append(q)
+    return found[::-1]
+
+
+def substitute(e: Equation, values: Mapping[Any, Any]) -> Equation:
+    """Return an equation of other values."""
+    inputs = [a if type(a) is Literal else values.get(a, a) for a in e.inputs]
+    return Equation(e.primitive, inputs, [values.get(v, v) for v in e.outputs], e.params, e.site, e.quiet)
 
 
 def is_long(reduction: Equation) -> bool:
@@ -155,35 +173,107 @@ class Fusion:
         self.numbers: dict[Any, Kind] = {}  # those among them that have an entry for each row
         self.rules: dict[Kind, RowRules] = {}  # of the groups that work row by row
         self.readers = count_readers(graph)
+        self.users: defaultdict[Any, list[Equation | None]] = defaultdict(
+            list
+        )  # equations that read a variable
+        for e in graph.equations:
+            for v in sources(e):
+                self.users[v].append(e)
+        for v in graph.outputs:
+            self.users[v].append(None)
+        self.recipes: dict[Any, list[Equation]] = {}  # of values that are not kept
+        self.copies: dict[Any, Any] = {}  # the last one of each
 
     def run(self) -> Graph:
         """Take the equations in their order."""
         for e in self.graph.equations:
-            kind = self.find_place(e)
-            if kind is not None:
-                self.join(e, kind)
-                continue
-            blockers = self.blocked_by(sources(e))
-            if blockers and e.effectful:
-                self.close(blockers)
-                blockers = frozenset()
-            self.put(e, blockers)
+            self.place(e)
         self.close(list(self.open))
         graph = self.graph
         return Graph(graph.inputs, self.equations, graph.outputs, graph.captured, graph.name)
 
-    def find_place(self, e: Equation) -> Kind | None:
-        """Return the kind of group that an equation joins, or None. Groups are carried out that stand in its way, after
-        which it may fit into another."""
+    def place(self, e: Equation) -> None:
+        """Put an equation into a group, or have it carried out."""
+        e, kind = self.find_place(e)
+        if kind is not None:
+            self.join(e, kind)
+            return
+        blockers = self.blocked_by(sources(e))
+        if blockers and e.effectful:
+            self.close(blockers)
+            blockers = frozenset()
+        self.put(e, blockers)
+
+    def find_place(self, given: Equation) -> tuple[Equation, Kind | None]:
+        """Return an equation, which may read copies now, and the kind of group that it joins, or None. Groups are
+        carried out that stand in its way, after which it may fit into another."""
+        e = self.with_copies(given)
         while (kind := self.kind_of(e)) is not None:
             outside = [v for v in sources(e) if v in self.blockers and self.member.get(v) != kind]
-            if outside:
-                self.close(self.blocked_by(outside))
-            elif len(self.open.get(kind, ())) < GROUP_OPERATIONS and self.keeps_rules(e, kind):
-                return kind
+            if not outside and self.admits(e, kind):
+                break
+            if not outside and e.primitive.computes in MOVES:  # it can wait: alone it is no group
+                return e, None
+            if e is not given:  # of what is carried out now, it reads nothing
+                self.readers.subtract(set(sources(e)) - set(sources(given)))
+            self.close(self.blocked_by(outside) if outside else [kind])
+            e = self.with_copies(given)
+        return e, kind
+
+    def with_copies(self, e: Equation) -> Equation:
+        """Return an equation that reads copies, in an open group, of the values that were not kept."""
+        gone = self.recipes.keys() & set(sources(e))
+        for v in gone:
+            if self.copies.get(v) not in self.member:
+                made: dict[Any, Any] = {}
+                for q in self.recipes[v]:
+                    made[q.outputs[0]] = Var(q.outputs[0].aval)
+                    copy = substitute(q, made)
+                    self.readers.update(sources(copy))
+                    self.place(copy)
+                self.copies[v] = made[v]
+            self.readers[self.copies[v]] += 1
+        return substitute(e, {v: self.copies[v] for v in gone}) if gone else e
+
+    def keep_few(self, group: Sequence[Equation], kind: Kind) -> Sequence[Equation]:
+        """Return a group without values that it takes less time to compute again, in later groups, than to write and to
+        read: those made in few steps of operands outside and of numbers of each row."""
+        if not kind.native or prod(kind.shape) <= REPEATED_ENTRIES:
+            return group
+        inside = Counter(v for q in group for v in sources(q))
+        whole = [q for q in group if q.outputs[0].aval.shape == kind.shape]
+        for q in whole:
+            (v,) = q.outputs
+            if self.readers[v] == inside[v] or not all(
+                self.may_copy(v, e) for e in self.users.get(v, [None])
+            ):
+                continue
+            steps = [*find_steps(q, whole), q]
+            operands = {a for step in steps for a in sources(step)} - {step.outputs[0] for step in steps}
+            if are_cheap(steps) and sum(a.aval.size for a in operands) < 2 * v.aval.size:
+                self.recipes[v] = steps
+                self.readers[v] = inside[v]
+                self.readers.update(operands)
+        kept = []
+        for q in reversed(group):
+            if self.readers[q.outputs[0]]:
+                kept.append(q)
             else:
-                self.close([kind])
-        return None
+                self.readers.subtract(sources(q))
+        return kept[::-1]
+
+    def may_copy(self, v: Var, reader: Equation | None) -> bool:
+        """Whether what reads a value is part of a loop over its shape, and so can compute it."""
+        if reader is None:  # the value is a result
+            return False
+        if reader.primitive.computes in REDUCTIONS:
+            return True
+        same = len(reader.outputs) == 1 and reader.outputs[0].aval.shape == v.aval.shape
+        return same and self.target.is_candidate(reader) and self.target.is_native(reader)
+
+    def admits(self, e: Equation, kind: Kind) -> bool:
+        """Whether the group of a kind can grow by an equation."""
+        return len(self.open.get(kind, ())) < GROUP_OPERATIONS and self.keeps_rules(e, kind)
 
     def kind_of(self, e: Equation) -> Kind | None:
         """Return the kind of group into which an equation fits, or None where it fits into none."""
@@ -258,7 +348,7 @@ class Fusion:
                 self.member.pop(e.outputs[0], None)
                 self.numbers.pop(e.outputs[0], None)
                 del self.blockers[e.outputs[0]]
-            for part in components(group):
+            for part in components(self.keep_few(group, kind)):
                 self.equations += self.settle(part, kind.native)
         waiting, self.waiting = self.waiting, []
         for e in waiting:

@@ -11,7 +11,7 @@ read in the other would be written to memory and read back, which takes twice as
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..core.costs import REPEATED_ENTRIES, REPEATED_STEPS
@@ -19,7 +19,9 @@ from ..core.graph import Equation, Graph, Literal, Var
 from ..kernels.native import engine
 from ..kernels.space import REDUCTIONS
 
-CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square"})
+CHEAP = frozenset(
+    {"absolute", "add", "convert", "divide", "multiply", "negative", "square", "subtract", "unit_vector"}
+)
 
 
 def repeat_cheap_steps(graph: Graph) -> Graph:
@@ -28,6 +30,11 @@ def repeat_cheap_steps(graph: Graph) -> Graph:
     if engine.mode() == "never" or sum(is_reduction(e) for e in graph.equations) < 2:
         return graph
     return Repetition(graph).run()
+
+
+def are_cheap(steps: Sequence[Equation]) -> bool:
+    """Whether it takes less time to carry out equations again than to write and read what they give."""
+    return len(steps) <= REPEATED_STEPS and all(e.primitive.computes in CHEAP for e in steps)
 
 
 def is_reduction(e: Equation) -> bool:
@@ -72,7 +79,7 @@ class Repetition:
         if type(atom) is Literal or atom not in self.makers or self.loops[atom] == loop:
             return atom
         steps = list(self.find_steps(atom, self.makers[atom].outputs[0].aval.shape))
-        if not 0 < len(steps) <= REPEATED_STEPS or any(e.primitive.computes not in CHEAP for e in steps):
+        if not steps or not are_cheap(steps):
             return atom
         return self.copy(atom, loop, {e.outputs[0] for e in steps})
 

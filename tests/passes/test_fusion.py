@@ -11,8 +11,9 @@ from fxgrad import lax
 from fxgrad.core.graph import Graph
 from fxgrad.kernels import tiles
 from fxgrad.kernels.native import engine
-from fxgrad.passes import fusion
+from fxgrad.passes import formulas, fusion
 from fxgrad.passes.fused import FUSED
+from fxgrad.passes.table import optimize
 
 X, Y, ROW = np.linspace(0.5, 2, 12).reshape(3, 4), np.linspace(-1, 1, 12).reshape(3, 4), np.arange(4.0)
 HAS_LLVM = engine.mode() != "never"
@@ -27,6 +28,7 @@ def every_size(request, monkeypatch):
 def set_sizes(patch, mode):
     patch.setattr(engine, "mode", lambda: mode)
     patch.setattr(fusion, "FUSED_ENTRIES", 1)
+    patch.setattr(fusion, "REPEATED_ENTRIES", 1)
     for place in (fusion, tiles):
         patch.setattr(place, "CACHE_ENTRIES", 1)
 
@@ -217,10 +219,13 @@ STEPS = [
     lambda a, b: a @ fnp.swapaxes(b, -1, -2),
     lambda a, b: fnp.maximum(a, b),
     lambda a, b: fnp.max(a, axis=-1),
+    lambda a, b: a - fnp.sum(b, axis=-1, keepdims=True),
+    lambda a, b: b * fnp.max(a, axis=0, keepdims=True),
+    lambda a, b: a / fnp.linalg.norm(b, axis=-1, keepdims=True),
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_random_graphs(data):
     draw = data.draw
@@ -245,6 +250,29 @@ def test_random_graphs(data):
     with pytest.MonkeyPatch.context() as patch:
         set_sizes(patch, draw(st.sampled_from(["auto", "never"] if HAS_LLVM else ["never"])))
         fused(program, *args)
+
+
+@pytest.mark.skipif(not HAS_LLVM, reason="there is no llvmlite")
+@pytest.mark.parametrize("distance", [
+    lambda d: fnp.sqrt(fnp.sum(d**2, -1)), lambda d: fnp.linalg.norm(d, axis=-1), lambda d: fnp.exp(-fnp.sum(d * d, -1))
+], ids=["root", "norm", "kernel"])  # fmt: skip
+def test_gradients_of_all_distances_write_no_differences(monkeypatch, distance):
+    set_sizes(monkeypatch, "auto")
+    monkeypatch.setattr(formulas, "FUSED_ENTRIES", 1)
+    x, y, weights = (
+        np.linspace(0, 1, 15).reshape(5, 3),
+        np.linspace(-1, 1, 12).reshape(4, 3) ** 2,
+        np.arange(1, 21.0),
+    )
+
+    def loss(x, y):
+        return fnp.sum(distance(x[:, None] - y[None]) * weights.reshape(5, 4))
+
+    gradients = fx.make_graph(fx.grad(loss, (0, 1)))(x, y)
+    graph = optimize(gradients).check()
+    assert (5, 4, 3) not in [v.aval.shape for e in graph.equations for v in e.outputs]
+    for a, b in zip(graph(x, y), gradients(x, y)):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
 @pytest.mark.skipif(not HAS_LLVM, reason="there is no llvmlite")
