@@ -289,3 +289,34 @@ def test_what_reads_a_number_of_each_row_may_be_larger_than_the_rows(monkeypatch
 
     last = groups(fused(function, t, x, mean, scale))[-1]
     assert sorted(last) == ["multiply"] * 3 + ["subtract"] * 3
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_norms_in_loops_neither_overflow_nor_underflow(dtype):
+    limits = np.finfo(dtype)
+    scales = [
+        0,
+        limits.smallest_subnormal,
+        limits.tiny,
+        limits.tiny**0.5,
+        1,
+        limits.max**0.5,
+        limits.max / 8,
+        np.inf,
+    ]
+    mixed = (
+        np.random.default_rng(0).choice([-1, 1], (len(scales), 16, 500))
+        * np.array(scales, dtype)[:, None, None]
+    )
+    mixed = mixed.astype(dtype)
+    mixed[2, 0, 3:] = 1e-3 * limits.tiny
+    mixed[4, 1, 7:] = limits.max / 100
+    mixed[5, 2, 9:] = limits.tiny
+    mixed[3, 3, 0] = np.nan
+    norm = lambda x: fnp.linalg.norm(2 * x / 2, axis=-1)  # noqa: E731
+    with np.errstate(all="ignore"):
+        widest = np.sqrt((mixed.astype(np.longdouble) ** 2).sum(-1)).astype(dtype)
+        for compute in (fx.jit(norm), fx.jit(fx.vmap(norm))):
+            y = compute(mixed)
+            assert y.dtype == dtype
+            np.testing.assert_allclose(y, widest, rtol=20 * limits.eps, atol=500 * limits.smallest_subnormal)
