@@ -244,41 +244,48 @@ def embedding_bag(
         include_last_offset: the last offset is the end of the last bag.
         padding_idx: the row that does not count. All others are as in `embedding`.
     """
-    width = aval_of(weight).shape[1]
-    if offsets is None:
+    size = aval_of(indices).size
+    if offsets is None:  # bags of one length are summed as they lie
         count, length = aval_of(indices).shape
+        indices = ops.reshape(indices, shape=(size,))
         bag: Any = np.repeat(np.arange(count), length)
-        indices = ops.reshape(indices, shape=(count * length,))
     else:
         count = aval_of(offsets).shape[0] - include_last_offset
-        bag = ops.searchsorted(offsets, np.arange(aval_of(indices).shape[0]), side="right") - 1
+        bag = ops.searchsorted(offsets, np.arange(size), side="right") - 1
     found = look_up_rows(weight, indices, padding_idx, by_frequency)
-    size = aval_of(indices).size
     used = ops.not_equal(indices, -1 if padding_idx is None else padding_idx)
-    if include_last_offset:
+    if include_last_offset and offsets is not None:
         used, bag = ops.logical_and(used, ops.less(bag, count)), ops.minimum(bag, count - 1)
     here = ops.reshape(used, shape=(size, 1))
     if mode == "max":
         return bag_maxima(found, here, bag, count)
     if per_sample_weights is not None:
         found = found * ops.reshape(per_sample_weights, shape=(size, 1))
-    total = ops.scatter_add(ops.where(here, found, 0), bag, index=ROWS, shape=(count, width))
+
+    def total(values: Any) -> Any:
+        rest = aval_of(values).shape[1:]
+        if offsets is None:
+            return ops.reduce_sum(ops.reshape(values, shape=(count, length, *rest)), axes=(1,))
+        return ops.scatter_add(
+            values, bag, index=(ops.ARRAY, *ROWS[1:])[: 1 + len(rest)], shape=(count, *rest)
+        )
+
+    sums = total(found if padding_idx is None and not include_last_offset else ops.where(here, found, 0))
     if mode == "sum":
-        return total
-    dtype = aval_of(weight).dtype
-    often = ops.scatter_add(ops.convert(used, dtype=dtype), bag, index=(ops.ARRAY,), shape=(count,))
-    return total / ops.reshape(ops.maximum(often, 1), shape=(count, 1))
+        return sums
+    often = total(ops.convert(used, dtype=aval_of(weight).dtype))
+    return sums / ops.reshape(ops.maximum(often, 1), shape=(count, 1))
 
 
 def bag_maxima(found, here, bag, count: int) -> Any:
     """The greatest entry of each bag in each column, of several the first; 0 for a bag without rows."""
-    size = aval_of(found).shape[0]
-    member = ops.equal(ops.reshape(bag, shape=(1, size)), np.arange(count)[:, None])
-    member = ops.logical_and(
-        ops.reshape(member, shape=(count, size, 1)), ops.reshape(here, shape=(1, size, 1))
-    )
-    width = aval_of(found).shape[1]
-    every = ops.where(member, ops.stop_gradient(ops.reshape(found, shape=(1, size, width))), -np.inf)
-    place = ops.argmax(every, axis=1)
-    greatest = ops.getitem(found, place, np.arange(width), index=(ops.ARRAY, ops.ARRAY))
-    return ops.where(ops.reduce_any(member, axes=(1,)), greatest, 0)
+    size, width = aval_of(found).shape
+    values = ops.where(here, ops.stop_gradient(found), -np.inf)
+    start = np.full((count, width), -np.inf, aval_of(found).dtype)
+    greatest = ops.getitem(ops.scatter_max(start, values, bag, index=ROWS), bag, index=ROWS)
+    reached = ops.logical_and(here, ops.logical_or(ops.equal(values, greatest), ops.isnan(values)))
+    numbers = ops.where(reached, np.arange(size)[:, None], size)
+    first = ops.scatter_min(np.full((count, width), size), numbers, bag, index=ROWS)
+    is_empty = ops.equal(first, size)
+    place = ops.where(is_empty, 0, first)
+    return ops.where(is_empty, 0, ops.getitem(found, place, np.arange(width), index=(ops.ARRAY, ops.ARRAY)))
