@@ -33,16 +33,18 @@ from ...extend import (
     source_info,
 )
 from .._core import duals, inference, views
-from .._core.dtypes import check_numpy_dtype, result_numpy_dtype
+from .._core.dtypes import check_numpy_dtype, result_numpy_dtype, short_name
 from .._core.error_messages import (
     REWORDED_ERRORS,
     check_result_dtype,
     common_device,
+    dtype_error,
     not_a_tensor_error,
     reword_error,
 )
 from .._core.memory import VERSIONS
 from .._core.modes import current_modes
+from .._core.precision import value_dtype
 from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE, Edge, Node, TapeInterpreter, TapeTracer, current_tape
 from .._core.tensor import TENSOR_CLASSES, Tensor, gradient_edge, make_tensor, to_open_tape, to_outer, wrap
@@ -51,6 +53,7 @@ from .declaration import Declaration
 from .entry import inplace_method, make_user_function, take_number, wanted_number
 from .gate import read_operands
 from .handlers import handle_call
+from .kinds import KINDS, takes_dtype
 from .observed import run_observed
 from .out import write_out
 from .pattern import make_primitive, share_float_dtype
@@ -96,6 +99,8 @@ class Operation(Declaration):
     def choose_primitive(self, values: Sequence[Any], pattern: tuple, params: dict) -> tuple[Any, dict]:
         """Return the primitive that computes these values, and its params. Parameters are compared with their defaults
         by identity: alpha=True is not alpha=1."""
+        if self.name in KINDS:
+            self.check_kinds(values)
         if (
             self.primitive is not None
             and all([params[name] is default for name, default in self.defaults.items()])
@@ -187,11 +192,11 @@ class Operation(Declaration):
 
     def make_plan(self, operands, values: Sequence[Any], next_edges, params: dict, target) -> Any:
         """Make the plan for operands of which these are the values."""
-        primitive, given = self.choose_primitive(values, self.arrange(operands)[0], params)
         if target is not None:
             self.check_target(target, operands)
-            if not needs_gradient(next_edges):
-                return InplacePlan(primitive, given, values)
+        primitive, given = self.choose_primitive(values, self.arrange(operands)[0], params)
+        if target is not None and not needs_gradient(next_edges):
+            return InplacePlan(primitive, given, values)
         if self.differentiable and isinstance(primitive, Composite):
             return primitive.plan_for(values, next_edges, given)
         return Plan(primitive, given, next_edges)
@@ -275,6 +280,15 @@ class Operation(Declaration):
         return Edge(node, index)
 
     # -- what it takes ------------------------------------------
+    def check_kinds(self, values: Sequence[Any]) -> None:
+        """Raise if the operation does not exist for the dtype of the operands."""
+        kinds, words = KINDS[self.name]
+        is_first = self.promote in (None, "choice")
+        dtype = value_dtype(values[0]) if is_first else result_numpy_dtype(values)
+        if not takes_dtype(kinds, dtype):
+            name = self.name.removeprefix("special_")
+            raise dtype_error(words.format(short_name(dtype), name) or f"{name}_cpu", dtype)
+
     def check_target(self, target: Tensor, operands: Sequence[Any]) -> None:
         """Raise if the first operand cannot take a result of the operands' common dtype."""
         if self.promote in ("arithmetic", "choice"):

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import aval_of, kind_of, ops
-from ..._core.dtypes import short_name
+from ....extend import aval_of, ops
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ...errors import ArgumentValueError, NotSupportedError, TensorError
@@ -71,10 +70,6 @@ def upsample_values(input, size, scales, mode: str, align_corners: bool, antiali
     """Resample the axes after the first two, the last one first; bytes are rounded after each."""
     kind = aval_of(input).dtype
     is_bytes = kind == np.uint8 and not mode.startswith("nearest")
-    if kind_of(kind) in "bi" or (kind_of(kind) == "u" and kind != np.uint8):
-        raise NotSupportedError(
-            f"\"upsample_{mode}\" not implemented for '{short_name(kind)}'", hint="x.float()"
-        )
     x = ops.convert(input, dtype=np.dtype("float32")) if is_bytes else input
     for axis, (count, scale) in reversed(list(enumerate(zip(size, scales), 2))):
         n = aval_of(x).shape[axis]
