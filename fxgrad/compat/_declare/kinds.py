@@ -83,7 +83,7 @@ NAMES_BY_KINDS: dict[str, dict[str, str]] = {
         "ldl_solve_kernel_cpu": "matrix_of_factors",
     },
     "iufc": {
-        "": "abs tanhshrink pairwise_distance triplet_margin_loss",
+        "": "abs dist l1_loss tanhshrink pairwise_distance triplet_margin_loss",
         "addcmul_cpu_out": "addcmul",
         "trace": "trace",
         "dot": "inner",
