@@ -510,20 +510,23 @@ def addcdiv(input, tensor1, tensor2, *, value=1) -> Any:
     return ops.add(input, ops.divide(scale_by_value(value, tensor1), tensor2))
 
 
-def declare_product_with_log(name: str, log: str, slope, doc: str, **options) -> Any:
-    """Declare x·log(y), which is 0 where x is; `slope` is the derivative of the logarithm."""
+def declare_product_with_log(name: str, log: str, argument, doc: str, **options) -> Any:
+    """Declare x·log(u), which is 0 where x is, for the argument u(y) of a function; derivatives are 0 at the ends of
+    both factors."""
     log_of = getattr(ops, log)
-
-    def support(x, factor) -> Any:
-        return ops.logical_or(ops.not_equal(x, 0), ops.isfinite(factor))
 
     primitive = declare_primitive(
         Elementwise,
         f"x{log}y",
         lambda xp: lambda x, y: xp.where((x == 0) & ~xp.isnan(y), 0, x * getattr(xp, log)(y)),
         (
-            lambda t, z, x, y: Masked(t * log_of(y), support(x, log_of(y))),
-            lambda t, z, x, y: Masked(t * (x * slope(y)), support(x, slope(y))),
+            lambda t, z, x, y: Masked(
+                t * log_of(y),
+                ops.logical_or(ops.not_equal(x, 0), ops.logical_not(ops.less_equal(argument(y), 0))),
+            ),
+            lambda t, z, x, y: Masked(
+                t * (x / argument(y)), ops.logical_or(ops.not_equal(x, 0), ops.not_equal(argument(y), 0))
+            ),
         ),
     )
     return binary(name, primitive, doc, promote="float", primitive=None, numbers="input other", **options)
@@ -532,14 +535,14 @@ def declare_product_with_log(name: str, log: str, slope, doc: str, **options) ->
 xlogy = declare_product_with_log(
     "xlogy",
     "log",
-    ops.reciprocal,
+    lambda y: y,
     "The product x·log(y) of entries, 0 where x is.",
     overload=lambda numbers, _: 2 if "other" in numbers else "input" in numbers,
 )
 xlog1py = declare_product_with_log(
     "special_xlog1py",
     "log1p",
-    lambda y: 1 / (1 + y),
+    lambda y: 1 + y,
     "The product x·log(1 + y) of entries, 0 where x is.",
     inplace=False,
     spaces="special",

@@ -218,7 +218,30 @@ OTHERS = {
     "gradient of index_select of a number": lambda t: number_gradient(t),
     "gradient of an empty part": lambda t: part_gradients(t),
     "gradient of a small power": lambda t: power_gradients(t),
+    "gradient of 0·log(NaN)": lambda t: slopes(t, lambda y: t.xlogy(0.0, y), [float("nan"), 2.0])[0],
+    "second derivative of x·log(x) near 0": lambda t: slopes(t, lambda x: t.xlogy(x, x), [1e-30])[1],
+    "gradient of the angle of NaN": lambda t: slopes(t, lambda x: x.angle(), [float("nan"), -2.0])[0],
+    "a normal loss of infinite variance": lambda t: t.nn.functional.gaussian_nll_loss(
+        t.zeros(2), t.ones(2), t.tensor([float("inf"), 1.0]), reduction="none"
+    ),
+    "half precision and a number, with a factor": lambda t: [
+        f(t.ones(2, dtype=t.bfloat16), 2.0, alpha=3) for f in (t.sub, t.add, t.rsub)
+    ],
+    "the sum of a loss of bytes": lambda t: t.nn.functional.l1_loss(
+        t.tensor([3, 2], dtype=t.uint8), t.tensor([1, 1], dtype=t.uint8), reduction="sum"
+    ),
+    "spectra of a window of truth values": lambda t: t.istft(
+        t.ones(5, 6) * (1 + 2j), 8, window=t.ones(8, dtype=t.bool)
+    ),
+    "no difference of truth values": lambda t: t.diff(t.tensor([True, False]), 0),
 }
+
+
+def slopes(t, function, entries):
+    """The first and second derivatives of an elementwise function."""
+    x = t.tensor(entries, requires_grad=True)
+    (first,) = t.autograd.grad(function(x).sum(), x, create_graph=True)
+    return first, t.autograd.grad(first.sum(), x)[0] if first.requires_grad else None
 
 
 def sparse_gradient(t):

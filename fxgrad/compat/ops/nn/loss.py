@@ -258,7 +258,7 @@ def gaussian_nll_loss(input, target, var, full: bool, eps: float, reduction: str
         raise ArgumentValueError(
             "var has negative entry/entries", hint="var.clamp(min=eps), or log_var.exp()"
         )
-    var = var + ops.stop_gradient(ops.maximum(var, eps) - var)
+    var = ops.with_derivative_of(ops.stop_gradient(ops.maximum(var, eps)), var)
     losses = 0.5 * (ops.log(var) + ops.square(input - target) / var)
     return reduce_losses(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 
