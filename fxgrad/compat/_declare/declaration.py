@@ -77,6 +77,7 @@ class Declaration:
         complex: whether it exists of complex numbers; it matters for `primitive`.
         numbers: the operands for which a number may stand, as in torch.pow(2, x), though not for all of them; "any":
             for all, as in torch.add(1, 2).
+        numbers_together: its operands but the first are all numbers, or none is.
         in_range: the numbers, among operands and parameters, that the dtype of the result must be able to hold: half
             precision too, although it is computed in single precision.
         mixed: its keywords, which are numbers, may stand among its operands, as in torch.add(x, alpha, y).
@@ -109,6 +110,7 @@ class Declaration:
     cotangent: Any = None
     direct: Any = None
     numbers: str = ""
+    numbers_together: bool = False
     in_range: str = ""
     mixed: bool = False
     by_value: bool | None = None
@@ -162,6 +164,13 @@ class Declaration:
         """The defaults of static parameters."""
         declared = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in declared if p.default is not p.empty and p.name not in self.names}
+
+    @cached_property
+    def words(self) -> dict[str, str]:
+        """The static parameters that are declared to be an int, a bool, a float or a str."""
+        declared = inspect.signature(self.function).parameters.values()
+        given = {p.name: str(p.annotation) for p in declared if p.name not in self.names}
+        return {name: word for name, word in given.items() if word in ("int", "bool", "float", "str")}
 
     @cached_property
     def dtypes(self) -> set[np.dtype]:

@@ -46,8 +46,6 @@ NAMES_BY_KINDS: dict[str, dict[str, str]] = {
         "{1} not implemented for complex tensors.": "maximum minimum",
         "max_values_cpu": "amax",
         "min_values_cpu": "amin",
-        "max_all": "max",
-        "min_all": "min",
         "{1}": "digamma polygamma",
         "heaviside is not yet implemented for complex tensors.": "heaviside",
         "{1}_vml_cpu": "erf erfc erfinv i0 lgamma",

@@ -18,7 +18,7 @@ from .._declare.spaces import expose
 from ..errors import DimensionError, TensorError
 from .arguments import normalize_dim, normalize_dims
 from .arithmetic import maximum, minimum, pow_primitive
-from .declarers import absolute, add_aliases, kind, over_dims, step_primitives, value_dtype
+from .declarers import absolute, add_aliases, kind, over_dims, refuse, step_primitives, value_dtype
 
 
 def reduce_dims(function, x, dim, keepdim: bool) -> Any:
@@ -284,6 +284,7 @@ def declare_extreme(name: str, reduce, position, pairwise, doc: str) -> None:
 
     @operation("input", name=name, spaces="", node=f"{name.title()}Backward1")
     def of_all(input) -> Any:
+        refuse("c", input, operation=name)
         if not aval_of(input).size:
             raise empty_error(TensorError, name)
         return extremum(name, reduce, input, None, False)

@@ -15,7 +15,7 @@ from ....extend import aval_of, costs, ops
 from ..._core.dtypes import short_name
 from ..._declare.spaces import expose
 from ...errors import ArgumentValueError, TensorError
-from ..arguments import as_sizes
+from ..arguments import as_sizes, as_whole
 from ..arithmetic import whole_quotient
 from ..declarers import expose_with
 from ..direct import window_maxima
@@ -167,7 +167,7 @@ def adaptive_sizes(output_size, shape: tuple[int, ...]) -> tuple[int, ...]:
             f"adaptive pooling: output_size must have {len(shape)} elements",
             hint=f"output_size={(*given, *[None] * len(shape))[: len(shape)]}",
         )
-    sizes = tuple(n if m is None else int(m) for n, m in zip(shape, given))
+    sizes = tuple(n if m is None else as_whole(m) for n, m in zip(shape, given))
     if any(n < 0 for n in sizes):
         raise TensorError(
             f"adaptive pooling: elements of output_size must be greater than or equal to 0 but got {sizes}",

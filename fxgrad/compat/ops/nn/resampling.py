@@ -12,7 +12,7 @@ from ....extend import aval_of, ops
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ...errors import ArgumentValueError, NotSupportedError, TensorError
-from ..arguments import divisors
+from ..arguments import as_whole, divisors
 from .antialiasing import WINDOWS, window_taps
 from .grids import cubic_weights
 from .pooling import adaptive_avg_pool
@@ -179,7 +179,7 @@ def interpolate(
         size = tuple(math.floor(n * float(f)) for n, f in zip(shape, factors))
         if not recompute_scale_factor and mode != "area":
             scales = tuple(map(float, factors))
-    size = tuple(map(int, spatial_numbers(size, rank, "output", "output size of", input)))
+    size = tuple(map(as_whole, spatial_numbers(size, rank, "output", "output size of", input)))
     if min(*shape, *size) < 1:
         raise TensorError(
             f"Input and output sizes should be greater than 0, but got input {shape} and output {size}",
