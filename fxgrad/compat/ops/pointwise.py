@@ -278,7 +278,7 @@ def frexp(input) -> Any:
 
 # -- tests ------------------------------------------
 TEST: dict[str, Any] = {"promote": None, "inplace": False, "out": False}
-REAL_TEST = TEST | {"out": True}
+REAL_TEST: dict[str, Any] = TEST | {"out": True}
 signbit = unary(
     "signbit",
     lambda x: ops.signbit(x) if kind(x) == "f" else ops.less(x, 0),
