@@ -128,7 +128,8 @@ def test_joins_that_do_not_fit_are_refused_every_time():
             torch.cat([x, y])
         with pytest.raises(RuntimeError, match="stack expects each tensor to be equal size"):
             torch.stack([x, y], dim=1)
-        assert torch.cat([x, y.t()], dim=True).shape == (2, 6)
+        with pytest.raises(TypeError, match="must be int, not bool"):
+            torch.cat([x, y.t()], dim=True)
         assert torch.cat([x, y.t()], axis=1).shape == (2, 6)
         assert torch.cat([x, y.t().double()]).dtype is torch.float64
         assert torch.cat((torch.ones(0), x)).shape == (2, 3)

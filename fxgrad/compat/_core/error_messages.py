@@ -72,7 +72,7 @@ def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Except
         made = broadcast_error(operands) or TensorError(first_line(error))
     elif isinstance(error, TypeError) and UNSUPPORTED.search(str(error)):
         dtypes = [aval_of(x).dtype for x in operands if isinstance(x, Tensor)]
-        made = not_implemented_error(name, dtypes[0] if dtypes else None)
+        made = not_implemented_error(f"{name}_cpu", dtypes[0] if dtypes else None)
     elif isinstance(error, np.linalg.LinAlgError):
         words = first_line(error)
         made = LinAlgError(f"{name}: {words}", hint=matrix_hint(words))
@@ -85,11 +85,18 @@ def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Except
     return made
 
 
-def not_implemented_error(name: str, dtype) -> NotSupportedError:
-    """Return the error for an operation that does not exist for operands of a NumPy dtype (None: these operands)."""
+def not_implemented_error(kernel: str, dtype) -> NotSupportedError:
+    """Return the error for a kernel that does not exist for operands of a NumPy dtype (None: these operands)."""
     short = "these operands" if dtype is None else short_name(dtype)
     hint = None if dtype is None else CONVERSIONS.get(kind_of(dtype))
-    return NotSupportedError(f"\"{name}_cpu\" not implemented for '{short}'", hint=hint)
+    return NotSupportedError(f"\"{kernel}\" not implemented for '{short}'", hint=hint)
+
+
+def dtype_error(words: str, dtype) -> Exception:
+    """Return the error for operands of a NumPy dtype: the words are the name of a kernel, or a sentence."""
+    if " " in words:
+        return TensorError(words, hint=CONVERSIONS.get(kind_of(dtype)))
+    return not_implemented_error(words, dtype)
 
 
 def matrix_hint(words: str) -> str | None:

@@ -28,7 +28,7 @@ def common_half_dtype(values: Iterable[Any]) -> Any:
     """The half-precision dtype that all floating values have in common; None if there is none."""
     half = None
     for v in values:
-        if v is None or type(v) in SCALARS:
+        if v is None or is_number(v):
             continue
         dtype = value_dtype(v)
         if dtype.kind in "biu":
@@ -48,15 +48,12 @@ def convert_matching(values, have, wanted) -> Any:
     return ops.convert(values, dtype=wanted)
 
 
-def compute_in_single(function: Callable[..., Any], exact_numbers: bool = False) -> Callable[..., Any]:
+def compute_in_single(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function of values so that it computes half precision in single precision, and converts its results back
-    unless it was asked for a dtype. With `exact_numbers` it does so beside numbers too, which are not rounded to half
-    precision."""
+    unless it was asked for a dtype. Numbers of Python's beside it are not rounded to half precision."""
 
     def call_in_single(*values, **params) -> Any:
-        half = common_half_dtype(
-            [v for v in values if v is None or not is_number(v)] if exact_numbers else values
-        )
+        half = common_half_dtype(values)
         if half is None:
             return function(*values, **params)
         results = function(*convert_matching(values, half, SINGLE), **params)

@@ -9,7 +9,8 @@ declaration says which of its parameters are Tensors (`*tensors` is a sequence o
 follows the function that users call, on Tensors: with a grad_fn named after it, whose backward is derived and cached,
 in every transform, as a method, with `out=`, and as `lerp_` in place.
 
-Whoever adds an operation needs this file alone. `operation` describes what happens when it is called.
+Whoever adds an operation needs this file alone, and `kinds` where it does not take all dtypes. `operation` describes
+what happens when it is called.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 
 from .._core.tape import node_name
 from .composite import Composite, PrivateComposite
+from .kinds import ALL, KINDS, takes_dtype
 
 # The dtypes of the fast path.
 HALF = np.dtype("f2")
@@ -70,12 +72,12 @@ class Declaration:
         out: it takes `out=`.
         by_value: whether the function looks at values, if only to refuse some, so that it is not compiled. Without it
             those do that have operands which are positions or truth values.
-        kinds: the kinds of dtypes ("b", "i", "u", "f", "c") that its first operand may have; others are refused.
         exact_numbers: a number beside half precision is not rounded to it.
         own_precision: it depends on the precision of its operands: see `_core.precision`.
         complex: whether it exists of complex numbers; it matters for `primitive`.
         numbers: the operands for which a number may stand, as in torch.pow(2, x), though not for all of them; "any":
             for all, as in torch.add(1, 2).
+        numbers_together: its operands but the first are all numbers, or none is.
         in_range: the numbers, among operands and parameters, that the dtype of the result must be able to hold: half
             precision too, although it is computed in single precision.
         mixed: its keywords, which are numbers, may stand among its operands, as in torch.add(x, alpha, y).
@@ -108,10 +110,10 @@ class Declaration:
     cotangent: Any = None
     direct: Any = None
     numbers: str = ""
+    numbers_together: bool = False
     in_range: str = ""
     mixed: bool = False
     by_value: bool | None = None
-    kinds: str = "biufc"
     exact_numbers: bool = False
     own_precision: bool = False
     complex: bool = True
@@ -127,6 +129,11 @@ class Declaration:
         return self.numbers == "any" or name in self.numbers.split()
 
     # -- what follows from it ------------------------------------------
+    @cached_property
+    def kinds(self) -> str:
+        """The kinds of dtypes that it takes."""
+        return KINDS.get(self.name, ALL)[0]
+
     @cached_property
     def node_name(self) -> str:
         """The name of its nodes."""
@@ -159,9 +166,17 @@ class Declaration:
         return {p.name: p.default for p in declared if p.default is not p.empty and p.name not in self.names}
 
     @cached_property
+    def words(self) -> dict[str, str]:
+        """The static parameters that are declared to be an int, a bool, a float or a str."""
+        declared = inspect.signature(self.function).parameters.values()
+        given = {p.name: str(p.annotation) for p in declared if p.name not in self.names}
+        return {name: word for name, word in given.items() if word in ("int", "bool", "float", "str")}
+
+    @cached_property
     def dtypes(self) -> set[np.dtype]:
         """The floating dtypes for which it is its primitive."""
         dtypes = FLOATS if self.complex else REALS
+        dtypes = {d for d in dtypes if takes_dtype(self.kinds, d)}
         if self.primitive is None:
             return dtypes
         primitive = self.primitive.primitive
@@ -172,7 +187,8 @@ class Declaration:
     def integers(self) -> set[np.dtype]:
         """The dtypes of integers and truth values for which it is the kernel of its primitive."""
         kernel = None if self.primitive is None else self.primitive.primitive.kernel
-        return {d for d in INTEGERS if exists_for(kernel, d)} if kernel in OF_INTEGERS else set()
+        taken = {d for d in INTEGERS if takes_dtype(self.kinds, d)} if kernel in OF_INTEGERS else set()
+        return {d for d in taken if exists_for(kernel, d)}
 
     @cached_property
     def differentiable(self) -> bool:

@@ -17,6 +17,7 @@ from inspect import Parameter
 from typing import Any
 
 from ..texts import Entry, common_parameters, read_entries
+from .kinds import ALL, KINDS
 from .late_text import LateText
 from .spaces import SPACES
 
@@ -42,6 +43,15 @@ PLACES = {
     "pivots",
     "sorter",
     "test_elements",
+}
+KIND_WORDS = {
+    "b": "bool",
+    **dict.fromkeys("iu", "integer"),
+    "l": "int64",
+    "f": "floating",
+    "F": "float32 or float64",
+    "h": "float16",
+    "c": "complex",
 }
 NO_SHAPES = "RuntimeError: the shapes of the operands do not broadcast."
 # The errors of functions that make Tensors with options.
@@ -280,10 +290,11 @@ def describe_errors(op: Any, parameters: Iterable[Parameter], given: str, return
         errors.append(NO_SHAPES)
     if any(p.name in ("dim", "dim0") for p in parameters):
         errors.append("IndexError: there is no such dimension.")
-    if op.kinds != "biufc":
-        words = {"b": "bool", "i": "integer", "u": "integer", "f": "floating", "c": "complex"}
-        allowed = join_words(list(dict.fromkeys(words[kind] for kind in op.kinds)), "or")
-        errors.append(f"NotImplementedError: the dtype of `{op.names[0]}` is not {allowed}.")
+    kinds, words = KINDS.get(op.name, ALL)
+    if kinds != ALL[0]:
+        allowed = join_words(list(dict.fromkeys(KIND_WORDS[kind] for kind in kinds)), "or")
+        error = "RuntimeError" if " " in words else "NotImplementedError"
+        errors.append(f"{error}: the dtype of `{op.names[0]}` is not {allowed}.")
     return errors
 
 

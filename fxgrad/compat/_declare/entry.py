@@ -10,13 +10,15 @@ from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from ...extend import SCALARS, source_info
 from .._core.dtypes import cast_number, result_numpy_dtype
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.inplace import apply_inplace
 from .._core.overriding import NOT_OVERRIDDEN, ORDINARY_CLASSES, call_override, find_overriders
 from .._core.tensor import TENSOR_CLASSES, Tensor
-from ..errors import ArgumentError
+from ..errors import ArgumentError, argument_error
 from .entrance import (
     NUMPY_NAMES,
     SEQUENCES,
@@ -188,6 +190,22 @@ def take_number(op, name: str, given: Tensor) -> Any:
             hint="a Tensor of one such number that does not require a gradient would do",
         )
     return given.item()
+
+
+# What fits a parameter of a declared kind. Whether a dtype has a complex number is for the operation to say.
+OF_NUMBERS = (int, float, complex, np.number)
+FITTING: dict[str, Any] = {"int": (int, np.integer), "bool": bool, "float": OF_NUMBERS, "str": str}
+OF_PYTHON = (bool, int, float, complex, str, list, tuple, type(None), np.generic)
+
+
+def check_params(op, params: dict[str, Any]) -> None:
+    """Raise for static parameters of another kind than is declared. Tensors may stand for numbers."""
+    for name, word in op.words.items():
+        x = params[name]
+        fits = isinstance(x, FITTING[word]) and not (word == "int" and isinstance(x, bool))
+        is_tensor = isinstance(x, Tensor) and word in ("bool", "str")
+        if not fits and x is not op.defaults.get(name) and (is_tensor or isinstance(x, OF_PYTHON)):
+            raise argument_error(op.name, name, None, word, x)
 
 
 def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple[Any, ...]:

@@ -33,24 +33,28 @@ from ...extend import (
     source_info,
 )
 from .._core import duals, inference, views
-from .._core.dtypes import check_numpy_dtype, result_numpy_dtype
+from .._core.dtypes import check_numpy_dtype, result_numpy_dtype, short_name
 from .._core.error_messages import (
     REWORDED_ERRORS,
     check_result_dtype,
     common_device,
+    dtype_error,
     not_a_tensor_error,
     reword_error,
 )
 from .._core.memory import VERSIONS
 from .._core.modes import current_modes
+from .._core.precision import value_dtype
 from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE, Edge, Node, TapeInterpreter, TapeTracer, current_tape
 from .._core.tensor import TENSOR_CLASSES, Tensor, gradient_edge, make_tensor, to_open_tape, to_outer, wrap
+from ..errors import ArgumentError
 from .composite import Composite, InplacePlan, Plan, needs_gradient
 from .declaration import Declaration
-from .entry import inplace_method, make_user_function, take_number, wanted_number
+from .entry import check_params, inplace_method, make_user_function, take_number, wanted_number
 from .gate import read_operands
 from .handlers import handle_call
+from .kinds import KINDS, takes_dtype
 from .observed import run_observed
 from .out import write_out
 from .pattern import make_primitive, share_float_dtype
@@ -96,6 +100,10 @@ class Operation(Declaration):
     def choose_primitive(self, values: Sequence[Any], pattern: tuple, params: dict) -> tuple[Any, dict]:
         """Return the primitive that computes these values, and its params. Parameters are compared with their defaults
         by identity: alpha=True is not alpha=1."""
+        if self.numbers_together:
+            self.check_numbers(values[1:])
+        if self.name in KINDS:
+            self.check_kinds(values)
         if (
             self.primitive is not None
             and all([params[name] is default for name, default in self.defaults.items()])
@@ -170,6 +178,7 @@ class Operation(Declaration):
         except TypeError:  # parameters that are not hashable
             return None
         if plan is None:
+            check_params(self, params)
             if self.read_numbers(params):
                 return self.run_plan(operands, params, target)
             plan = self.plans[known] = self.make_plan(operands, values, edges, params, target)
@@ -187,11 +196,11 @@ class Operation(Declaration):
 
     def make_plan(self, operands, values: Sequence[Any], next_edges, params: dict, target) -> Any:
         """Make the plan for operands of which these are the values."""
-        primitive, given = self.choose_primitive(values, self.arrange(operands)[0], params)
         if target is not None:
             self.check_target(target, operands)
-            if not needs_gradient(next_edges):
-                return InplacePlan(primitive, given, values)
+        primitive, given = self.choose_primitive(values, self.arrange(operands)[0], params)
+        if target is not None and not needs_gradient(next_edges):
+            return InplacePlan(primitive, given, values)
         if self.differentiable and isinstance(primitive, Composite):
             return primitive.plan_for(values, next_edges, given)
         return Plan(primitive, given, next_edges)
@@ -201,6 +210,7 @@ class Operation(Declaration):
         if target is not None:
             self.check_target(target, operands)
         if params:
+            check_params(self, params)
             self.read_numbers(params)
             params |= {name: tuple(value) for name, value in params.items() if type(value) is list}
         pattern, flat = self.arrange(operands)
@@ -275,6 +285,24 @@ class Operation(Declaration):
         return Edge(node, index)
 
     # -- what it takes ------------------------------------------
+    def check_kinds(self, values: Sequence[Any]) -> None:
+        """Raise if the operation does not exist for the dtype of the operands."""
+        kinds, words = KINDS[self.name]
+        is_first = self.promote in (None, "choice")
+        dtype = value_dtype(values[0]) if is_first else result_numpy_dtype(values)
+        if not takes_dtype(kinds, dtype):
+            name = self.name.removeprefix("special_")
+            raise dtype_error(words.format(short_name(dtype), name) or f"{name}_cpu", dtype)
+
+    def check_numbers(self, values: Sequence[Any]) -> None:
+        """Raise where a number stands beside a Tensor with dimensions: torch has no such overload."""
+        if len({type(v) in SCALARS for v in values}) > 1 and any(aval_of(v).ndim for v in values):
+            raise ArgumentError(
+                f"{self.name}() received an invalid combination of arguments: a Tensor and a number for "
+                f"{' and '.join(self.names[1:])}",
+                hint="torch.tensor(number), which broadcasts",
+            )
+
     def check_target(self, target: Tensor, operands: Sequence[Any]) -> None:
         """Raise if the first operand cannot take a result of the operands' common dtype."""
         if self.promote in ("arithmetic", "choice"):
@@ -282,9 +310,9 @@ class Operation(Declaration):
             check_result_dtype(self.name, aval_of(target._fx_value).dtype, result_numpy_dtype(given))
 
     def read_numbers(self, params: dict[str, Any]) -> bool:
-        """Put the numbers of Tensors that were given for static parameters, or inside of these, into their place;
-        return whether there were any. A Tensor with axes stays, where the parameter is not declared to be an int, and
-        every one where it is declared to be a Tensor."""
+        """Put the numbers of Tensors and of NumPy that were given for static parameters, or inside of these, into
+        their place; return whether there were any. A Tensor with axes stays, where the parameter is not declared to
+        be an int, and every one where it is declared to be a Tensor."""
         given = {name: x for name, x in params.items() if holds_tensor(x)}
         if not given:
             return False
@@ -332,17 +360,17 @@ class Operation(Declaration):
 
 
 def holds_tensor(x) -> bool:
-    """Whether a static parameter is a Tensor, or a sequence with one."""
-    return any(map(holds_tensor, x)) if isinstance(x, tuple | list) else isinstance(x, Tensor)
+    """Whether a static parameter is a Tensor or a number of NumPy's, or a sequence with one."""
+    return any(map(holds_tensor, x)) if isinstance(x, tuple | list) else isinstance(x, Tensor | np.generic)
 
 
 def read_number(op: Operation, name: str, x) -> Any:
-    """Return a static parameter with numbers for the Tensors in it."""
+    """Return a static parameter with numbers of Python's for the Tensors and numbers of NumPy's in it."""
     if isinstance(x, tuple | list):
         parts = tuple([read_number(op, name, part) for part in x])
         return x if all(part is given for part, given in zip(parts, x)) else parts
     if not isinstance(x, Tensor):
-        return x
+        return x.item() if isinstance(x, np.generic) else x
     wanted = wanted_number(op, name)
     is_number = wanted == "int" or (wanted != "Tensor" and not (x.shape or x.requires_grad))
     return take_number(op, name, x) if is_number else x

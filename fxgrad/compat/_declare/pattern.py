@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import SCALARS, aval_of, kind_of
+from ...extend import SCALARS, aval_of
 from .._core.dtypes import cast_number
-from .._core.error_messages import not_implemented_error
-from .._core.precision import common_half_dtype, compute_in_single, tangent_rule_in_single, value_dtype
+from .._core.precision import common_half_dtype, compute_in_single, tangent_rule_in_single
 from .composite import Composite, order_of_operands
 from .declaration import HALF, Declaration
 from .promotion import promote_values
@@ -85,13 +84,11 @@ def function_for(declaration: Declaration, pattern: tuple) -> Callable[..., Any]
                 params[name] = [next(rest) for _ in range(present)]
             else:
                 params[name] = next(rest) if present else None
-        if values and kind_of(value_dtype(values[0])) not in declaration.kinds:
-            raise not_implemented_error(declaration.name, value_dtype(values[0]))
         return declaration.function(**params)
 
     function = call_with_pattern
     if declaration.computes_in_single:
-        function = compute_in_single(call_with_pattern, declaration.exact_numbers)
+        function = compute_in_single(call_with_pattern)
         if limited := [name for name in declaration.in_range.split() if name not in names]:
             function = with_numbers_in_range(function, limited)
     if promote is None:

@@ -10,12 +10,19 @@ from typing import Any
 
 from .._core.error_messages import dimension_error
 from .._declare.spaces import expose
-from ..errors import TensorError
+from ..errors import ArgumentError, TensorError
+
+
+def as_whole(x) -> int:
+    """Convert a whole number of any kind to an int; floats are none, nor are truth values."""
+    if isinstance(x, bool | float):
+        raise ArgumentError(f"a dimension or size must be int, not {type(x).__name__}", hint=f"{int(x)}")
+    return index(x)
 
 
 def normalize_dim(dim, ndim: int) -> int:
     """Count a dimension from the front. A Tensor without any has one for this purpose."""
-    place = index(dim)
+    place = as_whole(dim)
     size = max(ndim, 1)
     if not -size <= place < size:
         raise dimension_error(place, ndim)
@@ -51,7 +58,7 @@ def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 def as_sizes(given) -> tuple[int, ...]:
     """Convert an integer or a sequence of integers to a tuple."""
-    return tuple(map(index, given)) if isinstance(given, tuple | list) else (index(given),)
+    return tuple(map(as_whole, given)) if isinstance(given, tuple | list) else (as_whole(given),)
 
 
 def dim_index(dim: int, entry) -> tuple[Any, ...]:

@@ -114,35 +114,17 @@ def rsub(input, other, *, alpha=1) -> Any:
 mul = binary("mul", ops.multiply, "The product input · other of entries.", numbers="any", exact_numbers=True)
 
 
-def require_real(function, kinds: str = "c") -> Any:
-    """Wrap a primitive of two operands, so that it raises for kinds of dtypes that torch does not support."""
-    name = function.primitive.name
-
-    def call(a, b) -> Any:
-        if kind(a) == "c" and kinds == "c":
-            raise TensorError(
-                f"{name} not implemented for complex tensors.", hint="x.abs(), or x.real and x.imag"
-            )
-        refuse(kinds, a, operation=name)
-        return function(a, b)
-
-    call.primitive = function.primitive
-    return call
-
-
 maximum = binary(
     "maximum",
-    require_real(ops.maximum),
+    ops.maximum,
     "The greater of two entries.",
     complex=False,
     inplace=False,
 )
-minimum = binary(
-    "minimum", require_real(ops.minimum), "The lesser of two entries.", complex=False, inplace=False
-)
+minimum = binary("minimum", ops.minimum, "The lesser of two entries.", complex=False, inplace=False)
 hypot = binary(
     "hypot",
-    require_real(ops.hypot, "biuc"),
+    ops.hypot,
     "The hypotenuse √(input² + other²), without overflow.",
     complex=False,
 )
@@ -173,14 +155,12 @@ logaddexp = binary(
     "The logarithm of a sum of exponentials: log(eᵃ + eᵇ), without overflow.",
     complex=False,
     inplace=False,
-    kinds="fc",
 )
 logaddexp2 = binary(
     "logaddexp2",
     ops.logaddexp2,
     "The logarithm of a sum of powers of 2: log₂(2ᵃ + 2ᵇ), without overflow.",
     inplace=False,
-    kinds="f",
 )
 # Of torch's convention: the derivatives are 0 at the origin.
 atan2_primitive = declare_primitive(
@@ -211,14 +191,12 @@ fmax = binary(
     extremum_without_nan(ops.greater_equal),
     "The greater of two entries; where one is NaN, the other.",
     inplace=False,
-    kinds="biuf",
 )
 fmin = binary(
     "fmin",
     extremum_without_nan(ops.less_equal),
     "The lesser of two entries; where one is NaN, the other.",
     inplace=False,
-    kinds="biuf",
 )
 
 # -- division ------------------------------------------
@@ -334,7 +312,6 @@ underivable_quotient = declare_primitive(
 @operation("input other", numbers="any", node="torch::autograd::NotImplemented", **ARITHMETIC)
 def floor_divide(input, other) -> Any:
     """The quotient of entries, rounded down."""
-    refuse("bc", input, operation="floor_divide")
     check_divisor(other)
     return underivable_quotient(input, other)
 
@@ -347,7 +324,6 @@ def floor_divide(input, other) -> Any:
 )
 def remainder(input, other) -> Any:
     """The remainder of division rounded down, which has the sign of the divisor."""
-    refuse("bc", input, operation="remainder")
     check_divisor(other)
     return remainder_primitive(input, other)
 
@@ -355,7 +331,6 @@ def remainder(input, other) -> Any:
 @operation("input other", numbers="other", overload=lambda numbers, _: "other" not in numbers, **ARITHMETIC)
 def fmod(input, other) -> Any:
     """The remainder of division rounded to 0, which has the sign of the dividend."""
-    refuse("bc", input, operation="fmod")
     check_divisor(other)
     return ops.fmod(input, other)
 
@@ -497,7 +472,6 @@ def ldexp(input, other) -> Any:
 # -- several operands ------------------------------------------
 @operation(
     "input end weight",
-    kinds="fc",
     numbers="weight",
     overload=lambda numbers, _: "weight" not in numbers,
     exact_numbers=True,
@@ -536,38 +510,39 @@ def addcdiv(input, tensor1, tensor2, *, value=1) -> Any:
     return ops.add(input, ops.divide(scale_by_value(value, tensor1), tensor2))
 
 
-def declare_product_with_log(name: str, log: str, slope, doc: str, **options) -> Any:
-    """Declare x·log(y), which is 0 where x is; `slope` is the derivative of the logarithm."""
+def declare_product_with_log(name: str, log: str, argument, doc: str, **options) -> Any:
+    """Declare x·log(u), which is 0 where x is, for the argument u(y) of a function; derivatives are 0 at the ends of
+    both factors."""
     log_of = getattr(ops, log)
-
-    def support(x, factor) -> Any:
-        return ops.logical_or(ops.not_equal(x, 0), ops.isfinite(factor))
 
     primitive = declare_primitive(
         Elementwise,
         f"x{log}y",
         lambda xp: lambda x, y: xp.where((x == 0) & ~xp.isnan(y), 0, x * getattr(xp, log)(y)),
         (
-            lambda t, z, x, y: Masked(t * log_of(y), support(x, log_of(y))),
-            lambda t, z, x, y: Masked(t * (x * slope(y)), support(x, slope(y))),
+            lambda t, z, x, y: Masked(
+                t * log_of(y),
+                ops.logical_or(ops.not_equal(x, 0), ops.logical_not(ops.less_equal(argument(y), 0))),
+            ),
+            lambda t, z, x, y: Masked(
+                t * (x / argument(y)), ops.logical_or(ops.not_equal(x, 0), ops.not_equal(argument(y), 0))
+            ),
         ),
     )
-    return binary(
-        name, primitive, doc, promote="float", primitive=None, numbers="input other", kinds="f", **options
-    )
+    return binary(name, primitive, doc, promote="float", primitive=None, numbers="input other", **options)
 
 
 xlogy = declare_product_with_log(
     "xlogy",
     "log",
-    ops.reciprocal,
+    lambda y: y,
     "The product x·log(y) of entries, 0 where x is.",
     overload=lambda numbers, _: 2 if "other" in numbers else "input" in numbers,
 )
 xlog1py = declare_product_with_log(
     "special_xlog1py",
     "log1p",
-    lambda y: 1 / (1 + y),
+    lambda y: 1 + y,
     "The product x·log(1 + y) of entries, 0 where x is.",
     inplace=False,
     spaces="special",

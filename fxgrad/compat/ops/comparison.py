@@ -18,20 +18,14 @@ from .._declare.plain import constant_array, make_result
 from .._declare.promotion import convert_value, promote_values
 from .._declare.spaces import expose
 from ..errors import TensorError
-from .declarers import add_aliases, binary, check_same_dtype, kind, refuse, unary
+from .declarers import add_aliases, binary, check_same_dtype, kind, unary
 from .direct import fill_masked, find_among, scatter_masked
 
 
 # -- order ------------------------------------------
 def declare_order(name: str, function, doc: str) -> Any:
-    """Declare a comparison that raises for complex numbers, which have no order."""
-
-    def call(a, b) -> Any:
-        refuse("c", a, b, operation=name)
-        return function(a, b)
-
-    call.primitive = function.primitive
-    return binary(name, call, doc, promote="comparison", numbers="other", complex=False)
+    """Declare a comparison of real numbers: complex ones have no order."""
+    return binary(name, function, doc, promote="comparison", numbers="other", complex=False)
 
 
 eq = binary("eq", ops.equal, "Whether two entries are equal.", promote="comparison", numbers="other")
@@ -100,20 +94,9 @@ logical_xor = binary(
 logical_not = unary("logical_not", ops.logical_not, "Whether each entry is false: 0.", **LOGIC)
 
 
-def require_integers(name: str, function, kinds: str = "fc") -> Any:
-    """Wrap a function of bits, so that it raises for dtypes other than integers."""
-
-    def call(*values) -> Any:
-        refuse(kinds, *values, operation=name)
-        return function(*values)
-
-    call.primitive = function.primitive
-    return call
-
-
-def declare_bits(name: str, function, doc: str, called: str | None = None, kinds: str = "fc") -> Any:
-    """Declare a function of the bits of two operands; errors may use another name for it."""
-    return binary(name, require_integers(called or name, function, kinds), doc, numbers="input other")
+def declare_bits(name: str, function, doc: str) -> Any:
+    """Declare a function of the bits of two operands."""
+    return binary(name, function, doc, numbers="input other")
 
 
 bitwise_and = declare_bits(
@@ -131,15 +114,13 @@ bitwise_xor = declare_bits(
 )
 bitwise_not = unary(
     "bitwise_not",
-    require_integers("bitwise_not", ops.bitwise_not),
+    ops.bitwise_not,
     "The bits that an integer has not; of booleans the negation.",
     **LOGIC,
 )
 SHIFT = "input {} 2 to the power of other."
-bitwise_left_shift = declare_bits("bitwise_left_shift", ops.left_shift, SHIFT.format("·"), "lshift", "bfc")
-bitwise_right_shift = declare_bits(
-    "bitwise_right_shift", ops.right_shift, SHIFT.format("over"), "rshift", "bfc"
-)
+bitwise_left_shift = declare_bits("bitwise_left_shift", ops.left_shift, SHIFT.format("·"))
+bitwise_right_shift = declare_bits("bitwise_right_shift", ops.right_shift, SHIFT.format("over"))
 
 
 # -- choices ------------------------------------------

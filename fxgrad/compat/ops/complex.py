@@ -141,7 +141,7 @@ def angle_values(x) -> Any:
     """The argument of complex numbers, whose derivative at 0 is 0; for real numbers 0, π or NaN."""
     if kind(x) != "c":
         turned = ops.where(ops.less(x, 0), np.pi, 0.0)
-        return ops.convert(ops.where(ops.isnan(x), x, turned), dtype=aval_of(x).dtype)
+        return ops.convert(ops.where(ops.isnan(x), np.nan, turned), dtype=aval_of(x).dtype)
     zero = ops.equal(x, 0)
     return ops.where(zero, ops.angle(ops.stop_gradient(x)), ops.angle(ops.where(zero, 1, x)))
 

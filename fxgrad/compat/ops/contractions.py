@@ -15,7 +15,7 @@ from .._declare.operation import operation
 from .._declare.spaces import expose
 from ..errors import ArgumentValueError, TensorError
 from .arguments import normalize_dims
-from .declarers import add_aliases, expose_with, kind
+from .declarers import add_aliases, expose_with, kind, refuse
 from .matmul import check_product_dtypes
 from .reduction import p_norm
 
@@ -293,6 +293,8 @@ def linalg_matrix_power(input, n: int) -> Any:
             "linalg.matrix_power: A must be batches of square matrices",
             hint="A.mT @ A, or A @ A.mT, which are square",
         )
+    if n < 0:
+        refuse("biu", input, operation="linalg_inv")
     return fnp.linalg.matrix_power(input, n)
 
 
@@ -300,7 +302,7 @@ expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "funct
 
 
 # -- distances ------------------------------------------
-@operation("x1 x2", spaces="function", out=False, kinds="f")
+@operation("x1 x2", spaces="function", out=False)
 def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """The p-norms of the differences of all pairs of rows, (…, P, M) and (…, R, M) → (…, P, R).
 

@@ -54,7 +54,7 @@ def cumprod(input, dim: int, *, dtype=None) -> Any:
     return accumulate_precisely(ops.cumprod, sum_operand(input, dtype), dim)
 
 
-@operation("input", kinds="fc")
+@operation("input")
 def logcumsumexp(input, dim: int) -> Any:
     """The running log Σ eˣ of all elements up to each."""
     return accumulate_along(running_logaddexp, input, dim)
@@ -90,7 +90,7 @@ def declare_running_extreme(name: str, extreme, ufunc: np.ufunc, doc: str) -> An
         return ops.take_along(input, places, axis), places
 
     compute.__doc__ = doc
-    return declare_selection(name, kinds="biuf", direct=running_extreme(ufunc))(compute)
+    return declare_selection(name, direct=running_extreme(ufunc))(compute)
 
 
 cummax = declare_running_extreme(
@@ -110,7 +110,7 @@ def diff(input, n: int = 1, dim: int = -1, prepend=None, append=None) -> Any:
         raise TensorError(f"order must be non-negative but got {n}", hint=f"n={-n}")
     axis = normalize_dim(dim, aval_of(input).ndim)
     if n == 0:
-        return ops.positive(input)
+        return input if kind(input) == "b" else ops.positive(input)
     pieces = [v for v in (prepend, input, append) if v is not None]
     x = ops.concatenate(*promote_values(pieces, "arithmetic"), axis=axis) if len(pieces) > 1 else input
     return fnp.diff(x, min(n, x.shape[axis]), axis)

@@ -65,11 +65,7 @@ def regularized_gamma(upper: bool) -> Any:
     return lambda a, x: ops.incomplete_gamma(a, x, upper=upper)
 
 
-igamma = binary(
-    "igamma", regularized_gamma(False), "The regularised lower incomplete gamma function.", promote="float"
-)
-igammac = binary(
-    "igammac", regularized_gamma(True), "The regularised upper incomplete gamma function.", promote="float"
-)
+igamma = binary("igamma", regularized_gamma(False), "The regularised lower incomplete gamma function.")
+igammac = binary("igammac", regularized_gamma(True), "The regularised upper incomplete gamma function.")
 add_aliases("special", digamma=digamma, psi=digamma, gammaln=lgamma, multigammaln=mvlgamma)
 add_aliases("special", gammainc=igamma, gammaincc=igammac)

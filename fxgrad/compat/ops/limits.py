@@ -58,6 +58,7 @@ def clamp_values(x, low, high) -> Any:
 @operation(
     "input min max",
     numbers="min max",
+    numbers_together=True,
     in_range="min max",
     overload=lambda numbers, _: bool(numbers),
     direct=limit_entries,

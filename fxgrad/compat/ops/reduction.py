@@ -18,7 +18,7 @@ from .._declare.spaces import expose
 from ..errors import DimensionError, TensorError
 from .arguments import normalize_dim, normalize_dims
 from .arithmetic import maximum, minimum, pow_primitive
-from .declarers import absolute, add_aliases, kind, over_dims, step_primitives, value_dtype
+from .declarers import absolute, add_aliases, kind, over_dims, refuse, step_primitives, value_dtype
 
 
 def reduce_dims(function, x, dim, keepdim: bool) -> Any:
@@ -188,19 +188,19 @@ def extremum(name: str, function, x, dim, keepdim: bool) -> Any:
     return reduce_dims(function, x, dim, keepdim)
 
 
-@operation("input", kinds="biuf")
+@operation("input")
 def amax(input, dim=(), keepdim: bool = False) -> Any:
     """The greatest entry along some dimensions, or of all."""
     return extremum("amax", ops.reduce_max, input, dim, keepdim)
 
 
-@operation("input", kinds="biuf")
+@operation("input")
 def amin(input, dim=(), keepdim: bool = False) -> Any:
     """The least entry along some dimensions, or of all."""
     return extremum("amin", ops.reduce_min, input, dim, keepdim)
 
 
-@operation("input", results=make_result_type("aminmax", "min", "max"), kinds="biuf")
+@operation("input", results=make_result_type("aminmax", "min", "max"))
 def aminmax(input, *, dim=None, keepdim: bool = False) -> Any:
     """The least and the greatest."""
     return [extremum("aminmax", f, input, dim, keepdim) for f in (ops.reduce_min, ops.reduce_max)]
@@ -282,8 +282,9 @@ def declare_extreme(name: str, reduce, position, pairwise, doc: str) -> None:
         places = extremum_index(name, position, input, axis, aval_of(input).ndim > 0)
         return take_with_indices(input, places, axis, keepdim)
 
-    @operation("input", name=name, spaces="", node=f"{name.title()}Backward1", kinds="biuf")
+    @operation("input", name=name, spaces="", node=f"{name.title()}Backward1")
     def of_all(input) -> Any:
+        refuse("c", input, operation=name)
         if not aval_of(input).size:
             raise empty_error(TensorError, name)
         return extremum(name, reduce, input, None, False)

@@ -24,7 +24,7 @@ from .._declare.spaces import expose
 from .._make.devices import device_of, move_array
 from ..errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
 from .arguments import as_sizes, dim_index, infer_shape, normalize_dim, shape_hint
-from .declarers import check_same_dtype, kind, number_like, value_dtype
+from .declarers import check_same_dtype, kind, number_like, refuse, value_dtype
 from .direct import add_slices, fill_slices, write_slices
 from .gathering import check_index, check_index_fits, ensure_integers, scatter_index
 from .indexing import index_put
@@ -180,11 +180,13 @@ def reduce_entries(x, u, arrays, template, reduce: str, include_self: bool) -> A
     if reduce == "prod":
         return multiply_entries(x, u, arrays, template)
     if reduce in ("amax", "amin"):
+        refuse("c", x, operation=f"scatter_{reduce}")
         combine = ops.scatter_max if reduce == "amax" else ops.scatter_min
         return combine(x, u, *arrays, index=template)
     y = add_to_entries(x, u, arrays, template)
     if reduce == "sum":
         return y
+    refuse("b", x, operation="div_floor")
     count = count_entries(x, arrays, template, shape, include_self)
     if is_differentiable(dtype):
         return ops.divide(y, count)

@@ -11,6 +11,7 @@ from .._core.tensor import Tensor, refresh
 from .._declare.spaces import SPACES, expose
 from .._make.creation import full
 from ..errors import TensorError
+from .declarers import refuse
 from .joining import stack
 
 IDENTITIES = {"sum": 0.0, "mean": math.nan, "max": -math.inf, "min": math.inf, "prod": 1.0}
@@ -48,6 +49,7 @@ def segment_reduce(
     >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), "sum", lengths=torch.tensor([1, 2]))
     tensor([1., 6.])
     """
+    refuse("biuc", data, operation="_segment_reduce")
     if reduce not in REDUCTIONS:
         raise TensorError(f"unsupported reduction given: {reduce}", hint="one of sum, mean, max, min, prod")
     given = offsets if lengths is None else lengths

@@ -153,8 +153,8 @@ def declare_median(name: str, skip_nan: bool, words: str) -> None:
         )
 
     node = f"{name.title()}Backward1"
-    along = declare_selection(name, spaces="", kinds="biuf", node=node, direct=find_medians)(median_along)
-    whole = operation("input", name=name, spaces="", kinds="biuf", direct=find_median)(median_of_all)
+    along = declare_selection(name, spaces="", node=node, direct=find_medians)(median_along)
+    whole = operation("input", name=name, spaces="", direct=find_median)(median_of_all)
 
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False, *, out=None) -> Any:
         return whole(input, out=out) if dim is None else along(input, dim, keepdim, out=out)
@@ -168,7 +168,7 @@ declare_median("median", False, "")
 declare_median("nanmedian", True, ", of what is not NaN")
 
 
-@declare_selection("mode", kinds="biuf")
+@declare_selection("mode")
 def mode(input, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, of several the least, and its last place."""
     x, axis = row_and_axis(input, dim)
@@ -206,8 +206,6 @@ def declare_quantile(name: str, skip_nan: bool, doc: str) -> None:
                 f"{name}() interpolation must be one of {', '.join(names)} or {last}, but got {interpolation}",
                 hint='interpolation="linear"',
             )
-        if kind(input) != "f" or dtype.itemsize == 2:
-            raise TensorError(f"{name}() input tensor must be either float or double dtype", hint="x.float()")
         q = check_shares(name, q, dtype)
         axis = None if dim is None else normalize_dim(dim, len(shape))
         rows = ops.sort(fnp.statistics.move_sample_first(input, axis if shape else None), axis=0)
@@ -335,7 +333,7 @@ def bincount(input, weights=None, minlength: int = 0) -> Any:
     return counted.astype(np.float32) if single else counted
 
 
-@operation("input", constant=(0,), kinds="f")
+@operation("input", constant=(0,))
 @by_entries
 def histc(input, bins: int = 100, min=0, max=0) -> Any:
     """How many elements lie in each of `bins` intervals of equal length from min to max."""

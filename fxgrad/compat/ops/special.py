@@ -15,7 +15,7 @@ from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from .declarers import unary
 
-REAL: dict[str, Any] = {"spaces": "special", "inplace": False, "kinds": "biuf"}
+REAL: dict[str, Any] = {"spaces": "special", "inplace": False}
 
 
 # -- Bessel functions ------------------------------------------
@@ -121,7 +121,7 @@ def declare_polynomial(name: str) -> None:
         "What is between whole numbers is rounded to 0."
     )
     compute.__name__ = compute.__qualname__ = f"special_{name}"
-    operation("x n", promote="float", numbers="x n", spaces="special", kinds="biuf")(compute)
+    operation("x n", promote="float", numbers="x n", spaces="special")(compute)
 
 
 for name in orthogonal_polynomials.FAMILIES:

@@ -218,6 +218,8 @@ def istft(
     if not input.numel():
         raise TensorError("istft: input tensor cannot be empty.", hint="only where x.numel() > 0")
     hop, length_of_window, weights = complete_window("istft", input, n_fft, hop_length, win_length, window)
+    if not (weights.is_floating_point() or weights.is_complex()):
+        weights = weights.to(input.real.dtype)
     if hop > length_of_window:
         raise TensorError(
             "istft: expected 0 < hop_length <= win_length", hint=f"hop_length={max(length_of_window // 4, 1)}"

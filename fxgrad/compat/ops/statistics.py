@@ -9,6 +9,7 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import aval_of, concretize, ops
 from .._core.dtypes import default_numpy_dtype, short_name
+from .._core.error_messages import not_implemented_error
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.named_results import make_result_type
@@ -92,6 +93,12 @@ def cov(input, *, correction: int = 1, fweights=None, aweights=None) -> Any:
             f"cov(): expected fweights to have integral dtype but got fweights with {short} dtype",
             hint="aweights=…, or fweights.long()",
         )
+    if aweights is not None and kind(aweights) != "f":
+        short = short_name(aval_of(aweights).dtype)
+        raise TensorError(
+            f"cov(): expected aweights to have floating point dtype but got aweights with {short} dtype",
+            hint="aweights.float()",
+        )
     return covariance(x, correction, fweights, aweights)
 
 
@@ -119,7 +126,6 @@ def histogram_arguments(input, bins=100, *, range=None, weight=None, density: bo
     results=make_result_type("histogram", "hist", "bin_edges"),
     constant=(0, 1),
     arguments=histogram_arguments,
-    kinds="f",
 )
 @by_entries
 def histogram(input, edges, weight, bins, range, density: bool) -> Any:
@@ -162,10 +168,7 @@ def histogramdd(input: Tensor, bins, range=None, weight: Tensor | None = None, d
     """
     dtype = input._fx_value.dtype
     if kind(input) != "f":
-        raise TensorError(
-            f"histogramdd: input tensor and hist tensor should be floating, not {input.dtype}",
-            hint="x.float()",
-        )
+        raise not_implemented_error("histogramdd", dtype)
     points = concretize(refresh(input)._fx_value, "histogramdd()")
     count = points.shape[-1]
     bins = list(bins) if isinstance(bins, tuple | list) else [bins] * count

@@ -67,14 +67,16 @@ class T:
     def array(self, seed: int) -> np.ndarray:
         """Its data, the same for every library."""
         data = self.entries(seed)
-        return data if self.of is None else self.of(data).astype(data.dtype)
+        if self.of is None:
+            return data
+        return self.of(data if data.dtype.kind in "fc" else data.astype(float)).astype(data.dtype)
 
     def entries(self, seed: int) -> np.ndarray:
         """Its data before `of`."""
         rng = np.random.default_rng(seed)
         dtype = np.dtype("float32" if self.dtype == "bfloat16" else self.dtype)
         if self.values is not None:
-            return np.array(self.values, dtype=dtype)
+            return np.array(self.values).astype(dtype)
         data = rng.uniform(self.low, self.high, self.shape)
         if dtype.kind == "c":
             data = data + 1j * rng.uniform(self.low, self.high, self.shape)

@@ -38,6 +38,45 @@ NODES = {
 # Operations that take operands of every layout here; torch views them inside, and refuses where there is no such view.
 LAYOUTS = {"conv_tbc", "kron", "take_along_dim"}
 
+# Operations that differ for operands of other dtypes, by reason and dtypes.
+OTHER_DTYPES = {
+    "torch has the kernel for the same with other options: given edges, indices, one place, no antialias": {
+        "float16 bfloat16": "histogram histogramdd nn.functional.interpolate nuclear_norm",
+        "uint8 int8 int16 int32 int64": "max_pool1d nn.functional.max_pool1d",
+        "complex64 complex128": """
+            adaptive_avg_pool1d nn.functional.adaptive_avg_pool2d nn.functional.adaptive_avg_pool3d
+        """,
+    },
+    "torch lets it pass by accident, beside operations of the family that it refuses, or rounds on the way": {
+        "uint8 int8 int16 int32 int64": "rnn_tanh_cell",
+        "int64": "nn.functional.local_response_norm",
+        "complex64 complex128": "nn.functional.soft_margin_loss",
+        "bool": "lu_unpack",
+    },
+    "the modulus is written into the complex Tensor": {
+        "complex64 complex128": ".abs_ .absolute_",
+    },
+    "differences of bytes wrap around in torch": {
+        "uint8": """
+            pairwise_distance nn.functional.pairwise_distance nn.functional.triplet_margin_loss
+            nn.functional.triplet_margin_with_distance_loss trapz
+        """,
+    },
+    "torch computes in half precision, and overflows": {
+        "float16 bfloat16": "matrix_exp linalg.matrix_exp istft",
+    },
+    "of equal entries torch takes another": {
+        "uint8 int8 int16 int32 int64": "kthvalue topk",
+    },
+    "there is no complex dtype of half precision": {
+        "float16": "view_as_complex view_as_complex_copy",
+    },
+    "NaN has the sign of its bits; limits are refused whatever the function is called": {
+        "bfloat16": "signbit",
+        "uint8": "nn.functional.hardtanh_",
+    },
+}
+
 # Operations that torch refuses in place where a gradient is required, since it has none; here there is one.
 UNDIFFERENTIATED = {"floor_divide", "asinh", "acosh", "atanh", "arcsinh", "arccosh", "arctanh"}
 

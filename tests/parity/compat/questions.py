@@ -6,8 +6,11 @@ these; or it is the name of the class of the error that is raised.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
+
+import numpy as np
 
 from tests.parity.compat.case import T, gathered
 from tests.parity.compat.comparison import attempt, flat, from_numpy, gradients, leaves_of, weighted
@@ -72,6 +75,40 @@ FIRST = {
 
 def is_first(case) -> bool:
     return case is FIRST.get(case.name)
+
+
+OTHER_DTYPES = (
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "complex64", "complex128",
+)  # fmt: skip
+
+
+def in_dtype(spec: T, dtype: str) -> T:
+    """An operand of another dtype for one of double precision; whole numbers are small ones."""
+    if spec.dtype != "float64":
+        return spec
+    if "int" not in dtype and dtype != "bool":
+        return spec.but(dtype=dtype)
+    low = {"bool": 0, "uint8": 0}.get(dtype, -3)
+    low, high = max(low, math.floor(spec.low)), 2 if dtype == "bool" else 5
+    values = None if spec.values is None else np.nan_to_num(spec.values).clip(low, high)
+    return spec.but(dtype=dtype, low=low, high=high, values=values)
+
+
+@question(is_first)
+def value_of_other_dtypes(case, library) -> list:
+    """For each of the OTHER_DTYPES; the complex dtype of half precision is single."""
+    return [
+        attempt(
+            lambda dtype=dtype: [
+                widen(r) for r in value(case.changed(lambda spec: in_dtype(spec, dtype)), library)
+            ]
+        )
+        for dtype in OTHER_DTYPES
+    ]
+
+
+def widen(result):
+    return result.cfloat() if str(result.dtype) == "torch.complex32" else result
 
 
 @question(is_first)

@@ -3,6 +3,7 @@ that are negative or zero, operands without dimensions or entries, whole numbers
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -218,7 +219,30 @@ OTHERS = {
     "gradient of index_select of a number": lambda t: number_gradient(t),
     "gradient of an empty part": lambda t: part_gradients(t),
     "gradient of a small power": lambda t: power_gradients(t),
+    "gradient of 0·log(NaN)": lambda t: slopes(t, lambda y: t.xlogy(0.0, y), [float("nan"), 2.0])[0],
+    "second derivative of x·log(x) near 0": lambda t: slopes(t, lambda x: t.xlogy(x, x), [1e-30])[1],
+    "gradient of the angle of NaN": lambda t: slopes(t, lambda x: x.angle(), [float("nan"), -2.0])[0],
+    "a normal loss of infinite variance": lambda t: t.nn.functional.gaussian_nll_loss(
+        t.zeros(2), t.ones(2), t.tensor([float("inf"), 1.0]), reduction="none"
+    ),
+    "half precision and a number, with a factor": lambda t: [
+        f(t.ones(2, dtype=t.bfloat16), 2.0, alpha=3) for f in (t.sub, t.add, t.rsub)
+    ],
+    "the sum of a loss of bytes": lambda t: t.nn.functional.l1_loss(
+        t.tensor([3, 2], dtype=t.uint8), t.tensor([1, 1], dtype=t.uint8), reduction="sum"
+    ),
+    "spectra of a window of truth values": lambda t: t.istft(
+        t.ones(5, 6) * (1 + 2j), 8, window=t.ones(8, dtype=t.bool)
+    ),
+    "no difference of truth values": lambda t: t.diff(t.tensor([True, False]), 0),
 }
+
+
+def slopes(t, function, entries):
+    """The first and second derivatives of an elementwise function."""
+    x = t.tensor(entries, requires_grad=True)
+    (first,) = t.autograd.grad(function(x).sum(), x, create_graph=True)
+    return first, t.autograd.grad(first.sum(), x)[0] if first.requires_grad else None
 
 
 def sparse_gradient(t):
@@ -252,6 +276,48 @@ def power_gradients(t):
     x = t.tensor([[0.0, 2.0]], requires_grad=True)
     results = [t.linalg.vector_norm(x, 0.5), t.norm(x, 0.5), t.cdist(x, t.zeros(1, 2), 0.5).sum()]
     return [t.autograd.grad(r, x)[0] for r in results]
+
+
+# Arguments of kinds that torch refuses, or that are numbers of NumPy's, of a matrix x and an image y.
+ARGUMENTS = {
+    "limits that are a Tensor and a number": lambda t, x, y: t.clamp(x, t.zeros(3), 3.0),
+    "limits by name that are a number and a Tensor": lambda t, x, y: x.clamp(min=0.0, max=t.ones(3)),
+    "limits that are a number and a Tensor without dimensions": lambda t, x, y: t.clamp(
+        x, t.tensor(1.0), 3.0
+    ),
+    "limits that are a Tensor and none": lambda t, x, y: t.clamp(x, t.ones(3)),
+    "a float as dimension": lambda t, x, y: x.sum(1.0),
+    "a truth value as dimension": lambda t, x, y: x.cumsum(True),
+    "truth values as dimensions": lambda t, x, y: x.amax([True]),
+    "a truth value as dimension of a join": lambda t, x, y: t.cat([x, x], dim=True),
+    "a truth value as size": lambda t, x, y: x.reshape(True, 6),
+    "a list of dimensions for one": lambda t, x, y: x.cumsum([1]),
+    "text as dimension": lambda t, x, y: x.softmax("1"),
+    "a number for whether dimensions are kept": lambda t, x, y: x.sum(1, keepdim=1),
+    "a Tensor for whether dimensions are kept": lambda t, x, y: x.amax(1, keepdim=t.tensor(True)),
+    "None for whether dimensions are kept": lambda t, x, y: x.mean(1, keepdim=None),
+    "a float as count": lambda t, x, y: x.topk(1.0),
+    "a list as slope": lambda t, x, y: t.nn.functional.elu(x, [1.0]),
+    "a complex slope": lambda t, x, y: t.nn.functional.elu(x, 1j),
+    "a float as stride": lambda t, x, y: t.conv2d(y, t.ones(1, 1, 2, 2), stride=1.5),
+    "floats as padding": lambda t, x, y: t.conv2d(y, t.ones(1, 1, 2, 2), padding=(1.0, 1.0)),
+    "a float as kernel size": lambda t, x, y: t.nn.functional.max_pool2d(y, 2.0),
+    "a truth value as kernel size": lambda t, x, y: t.nn.functional.avg_pool2d(y, True),
+    "floats as output size": lambda t, x, y: t.nn.functional.adaptive_avg_pool2d(y, (2.0, 2.0)),
+    "a float as size": lambda t, x, y: t.nn.functional.interpolate(y, size=2.5),
+    "a dimension of NumPy's": lambda t, x, y: [
+        f(np.int64(1)) for f in (x.sum, x.amax, x.mean, x.std, x.all, x.squeeze, x.softmax, x.logsumexp)
+    ],
+    "dimensions of NumPy's": lambda t, x, y: x.sum((np.int32(0), np.int64(1)), keepdim=True),
+    "a count of NumPy's": lambda t, x, y: [x.topk(np.int64(2)), t.pixel_unshuffle(y, np.int64(2))],
+    "groups of NumPy's": lambda t, x, y: t.conv2d(y, t.ones(1, 1, 2, 2), groups=np.int64(1)),
+    "a slope of NumPy's": lambda t, x, y: t.nn.functional.elu(x - 3, np.float32(0.5)),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_kinds_of_arguments(name):
+    agree(lambda t: ARGUMENTS[name](t, OPERANDS["matrix"](t), t.arange(16.0).view(1, 1, 4, 4)))
 
 
 @pytest.mark.parametrize("name", OTHERS)

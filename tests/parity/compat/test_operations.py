@@ -28,6 +28,7 @@ from tests.parity.compat.comparison import (
 )
 from tests.parity.compat.questions import (
     CHANGES,
+    OTHER_DTYPES,
     QUESTIONS,
     backward,
     contiguous,
@@ -41,13 +42,16 @@ from tests.parity.compat.questions import (
     tangents,
     transpose,
     value,
+    value_of_other_dtypes,
     value_of_other_operands,
     write,
 )
 from tests.together import together
 
 CASES = gathered()
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::UserWarning", "ignore::DeprecationWarning", "ignore::numpy.exceptions.ComplexWarning"
+)
 
 OTHER_NODES = {name for names in differences.NODES.values() for name in names.split()}
 BATCH = 2
@@ -103,6 +107,29 @@ def test_value_of_other_operands(case):
             check_same(value(change(case), fxt), expected, tol)
         elif change is transpose and bare(case) not in differences.LAYOUTS:
             assert attempt(lambda change=change: value(change(case), fxt)) == expected
+
+
+OTHERWISE = {
+    (name, dtype)
+    for rows in differences.OTHER_DTYPES.values()
+    for dtypes, names in rows.items()
+    for dtype in dtypes.split()
+    for name in names.split()
+}
+
+
+@cases_for(value_of_other_dtypes)
+def test_value_of_other_dtypes(case):
+    answers = value_of_other_dtypes(case, fxt), answer(case, value_of_other_dtypes)
+    for dtype, ours, theirs in zip(OTHER_DTYPES, *answers, strict=True):
+        if (case.name, dtype) in OTHERWISE:
+            continue
+        refused = isinstance(ours, str), isinstance(theirs, str)
+        assert refused[0] == refused[1], f"{dtype}: {ours} here, {theirs} in torch"
+        if not refused[0]:
+            check_same(ours, theirs, case.tol)
+        else:  # the class that a program catches
+            assert ours == theirs or {ours, theirs} == {"RuntimeError", "NotImplementedError"}
 
 
 @cases_for(contiguous)

@@ -36,7 +36,7 @@ def activation(elsewhere: str = "", in_place: str = "", **options) -> Callable[[
     """
 
     def decorate(function: FunctionType) -> Any:
-        made = operation("input", spaces=elsewhere, **{"out": False, "kinds": "f", **options})(function)
+        made = operation("input", spaces=elsewhere, **{"out": False, **options})(function)
         modifying = inplace_method(made)
         expose(in_place, function.__name__ + "_")(modifying)
         expose("nn.functional")(with_inplace_option(function, made, modifying))
@@ -73,25 +73,20 @@ def hard_clip(x, low, high) -> Any:
     return ops.where(ops.greater_equal(x, high), high, x)
 
 
-REAL_KINDS = "iuf"  # the kinds of dtypes of which there are comparisons
-
-
 # -- piecewise linear ------------------------------------------
-@activation(
-    "function method", "function method nn.functional", primitive=ops.relu, complex=False, kinds=REAL_KINDS
-)
+@activation("function method", "function method nn.functional", primitive=ops.relu, complex=False)
 def relu(input) -> Any:
     """The rectified linear unit max(x, 0)."""
     return ops.relu(input)
 
 
-@activation(node="HardtanhBackward0", kinds=REAL_KINDS)
+@activation(node="HardtanhBackward0")
 def relu6(input) -> Any:
     """The rectified linear unit up to 6: x limited to [0, 6]."""
     return hard_clip(input, 0, 6)
 
 
-@activation("", "nn.functional", in_range="min_val max_val", kinds=REAL_KINDS)
+@activation("", "nn.functional", in_range="min_val max_val")
 def hardtanh(input, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """The piecewise linear tanh: x limited to [min_val, max_val]."""
     if min_val > max_val:
@@ -111,7 +106,7 @@ def leaky_relu(input, negative_slope: float = 0.01) -> Any:
     return ops.where(ops.greater(input, 0), input, input * number_like(negative_slope, input))
 
 
-@activation("function", "function nn.functional", in_range="value", out=True, kinds=REAL_KINDS)
+@activation("function", "function nn.functional", in_range="value", out=True)
 def threshold(input, threshold: float, value: float) -> Any:
     """The entries above a threshold: x, or the value where x is not above the threshold."""
     low, other = number_like(threshold, input), number_like(value, input)
@@ -133,7 +128,7 @@ def hardswish(input) -> Any:
     )
 
 
-@operation("input", in_range="lambd", spaces="function method nn.functional", kinds="f")
+@operation("input", in_range="lambd", spaces="function method nn.functional")
 def hardshrink(input, lambd: float = 0.5) -> Any:
     """The hard shrinkage: x where |x| > lambd, and 0 elsewhere."""
     lambd = number_like(lambd, input)
@@ -141,7 +136,7 @@ def hardshrink(input, lambd: float = 0.5) -> Any:
     return ops.where(inside, 0, input)
 
 
-@operation("input", in_range="lambd", spaces="nn.functional", kinds="f")
+@operation("input", in_range="lambd", spaces="nn.functional")
 def softshrink(input, lambd: float = 0.5) -> Any:
     """The soft shrinkage: x moved towards 0 by lambd, as far as 0."""
     lambd, greatest = number_like(lambd, input), np.finfo(value_dtype(input)).max
@@ -216,7 +211,7 @@ def softplus_tangent(y, primals, tangents, params: dict) -> Any:
     return tangents[0] * ops.where(is_large, 1, ops.sigmoid(scaled))
 
 
-@operation("input", spaces="nn.functional", kinds="f", tangent=softplus_tangent)
+@operation("input", spaces="nn.functional", tangent=softplus_tangent)
 def softplus(input, beta: float = 1, threshold: float = 20) -> Any:
     """The smoothed rectified linear unit: log(1 + e^(beta·x))/beta, or x itself where beta·x is above the
     threshold."""
@@ -225,13 +220,13 @@ def softplus(input, beta: float = 1, threshold: float = 20) -> Any:
     return ops.where(is_large, input, smooth if scaled is input else smooth / number_like(beta, input))
 
 
-@operation("input", spaces="nn.functional", node="LogSigmoidBackward0", kinds="f")
+@operation("input", spaces="nn.functional", node="LogSigmoidBackward0")
 def logsigmoid(input) -> Any:
     """The logarithm of the logistic function: log(1/(1 + e⁻ˣ)), without overflow or lost digits."""
     return ops.negative(ops.softplus(ops.negative(input)))
 
 
-@activation(kinds="fc")
+@activation()
 def silu(input) -> Any:
     """The activation x·sigmoid(x)."""
     return ops.silu(input)
@@ -277,7 +272,7 @@ def gelu_tangent(ys, primals, tangents, params: dict) -> list[Any]:
 ROOT, CUBIC = math.sqrt(2 / math.pi), 0.044715
 
 
-@operation("input", name="gelu", spaces="", out=False, results=tuple, tangent=gelu_tangent, kinds="f")
+@operation("input", name="gelu", spaces="", out=False, results=tuple, tangent=gelu_tangent)
 def gelu_values(input, approximate: str) -> Any:
     """Return [x times a share, the share]."""
     if approximate == "none":

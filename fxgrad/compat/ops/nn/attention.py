@@ -93,7 +93,6 @@ def attention_arguments(
     out=False,
     results=first_result,
     tangent=attention_tangent,
-    kinds="fc",
     by_value=False,
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, keep, is_causal: bool, scale: float) -> Any:

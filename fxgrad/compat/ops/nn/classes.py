@@ -224,7 +224,7 @@ def as_batch(name: str, x, target, classwise: bool) -> tuple[Any, Any]:
     return ops.reshape(x, shape=(rows, count)), ops.reshape(target, shape=wanted)
 
 
-@loss("input target weight", promote=None, kinds="f")
+@loss("input target weight", promote=None)
 def multi_margin_loss(
     input, target, p: int = 1, margin: float = 1.0, weight=None, reduction: str = "mean"
 ) -> Any:
@@ -246,7 +246,7 @@ def multi_margin_loss(
     return reduce_losses(ops.reshape(losses, shape=shape), reduction)
 
 
-@loss(promote=None, kinds="f")
+@loss(promote=None)
 def multilabel_margin_loss(input, target, reduction: str = "mean") -> Any:
     """The margin loss of several labels: Σ max(1 − (x[j] − xᵢ), 0) over the target classes j, which end at the
     first −1, and all classes i that are none, divided by the number of classes."""
@@ -275,7 +275,7 @@ def multilabel_margin_loss(input, target, reduction: str = "mean") -> Any:
     return reduce_losses(ops.reshape(losses, shape=aval_of(input).shape[:-1]), reduction)
 
 
-@loss("input target weight", kinds="f")
+@loss("input target weight")
 def multilabel_soft_margin_loss(input, target, weight=None, reduction: str = "mean") -> Any:
     """The mean over the classes of the entropy of sigmoid(x) against 0 or 1."""
     terms = target * ops.softplus(ops.negative(input)) + (1 - target) * ops.softplus(input)

@@ -22,7 +22,7 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
     return p_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False, kinds="f")
+@operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False)
 def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors: ⟨x1, x2⟩/(‖x1‖·‖x2‖) along a dimension; norms are not taken for less
     than eps."""
@@ -38,7 +38,7 @@ def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8) -> Any:
     return ops.reduce_sum(a * b, axes=axes)
 
 
-@operation("input", spaces="function nn.functional", out=False, kinds="f")
+@operation("input", spaces="function nn.functional", out=False)
 def pdist(input, p: float = 2.0) -> Any:
     """The p-norm distances of all pairs of rows i < j, in this order."""
     if aval_of(input).ndim != 2:

@@ -16,7 +16,7 @@ from ..._declare.signatures import DerivedSignature
 from ...errors import ArgumentValueError, TensorError
 from ..arguments import shape_hint
 from ..declarers import absolute
-from ..reduction import mean_operand
+from ..reduction import mean_operand, sum_operand
 
 
 def loss(
@@ -67,7 +67,7 @@ def reduce_losses(losses, reduction: str) -> Any:
     if reduction == "none":
         return losses
     if reduction == "sum":
-        return fnp.sum(losses)
+        return fnp.sum(sum_operand(losses, None))
     check_reduction(reduction)
     losses = mean_operand("mean", losses, None)
     size = aval_of(losses).size
@@ -99,7 +99,7 @@ def hinge(x) -> Any:
 
 
 # -- differences ------------------------------------------
-@loss("input target weight", kinds="f")
+@loss("input target weight")
 def mse_loss(input, target, reduction: str = "mean", weight=None) -> Any:
     """The squared difference.
 
@@ -115,7 +115,7 @@ def l1_loss(input, target, reduction: str = "mean", weight=None) -> Any:
     return weigh_and_reduce(absolute(input - target), weight, reduction)
 
 
-@loss(kinds="f")
+@loss()
 def smooth_l1_loss(input, target, reduction: str = "mean", beta: float = 1.0) -> Any:
     """The smoothed absolute difference: d²/(2·beta) of the difference d where |d| < beta, and |d| − beta/2
     elsewhere."""
@@ -127,7 +127,7 @@ def smooth_l1_loss(input, target, reduction: str = "mean", beta: float = 1.0) ->
     return reduce_losses(losses, reduction)
 
 
-@operation("input target weight", promote="arithmetic", spaces="nn.functional", out=False, kinds="f")
+@operation("input target weight", promote="arithmetic", spaces="nn.functional", out=False)
 def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Any:
     """Huber's loss: d²/2 of the difference d where |d| < delta, and delta·(|d| − delta/2) elsewhere."""
     if not delta > 0:
@@ -162,7 +162,7 @@ binary_entropy = declare_primitive(
 )
 
 
-@loss("input target weight", by_value=True, kinds="f")
+@loss("input target weight", by_value=True)
 def binary_cross_entropy(input, target, weight=None, reduction: str = "mean") -> Any:
     """The cross entropy of two classes: −target·log(x) − (1 − target)·log(1 − x) of probabilities x, the logarithms
     not less than −100."""
@@ -182,7 +182,7 @@ def binary_cross_entropy(input, target, weight=None, reduction: str = "mean") ->
     return reduce_losses(losses if weight is None else losses * weight, reduction)
 
 
-@loss("input target weight pos_weight", "function", kinds="f")
+@loss("input target weight pos_weight", "function")
 def binary_cross_entropy_with_logits(
     input, target, weight=None, reduction: str = "mean", pos_weight=None
 ) -> Any:
@@ -198,7 +198,7 @@ def binary_cross_entropy_with_logits(
     return reduce_losses(losses if weight is None else losses * weight, reduction)
 
 
-@loss(elsewhere="function", kinds="f")
+@loss(elsewhere="function")
 def kl_div(input, target, reduction: str = "mean", log_target: bool = False) -> Any:
     """The divergence of Kullback and Leibler, entry by entry: target·(log(target) − x) for logarithms x of
     probabilities; "batchmean" divides by the first size."""
@@ -250,7 +250,6 @@ def gaussian_arguments(
     promote="arithmetic",
     out=False,
     by_value=True,
-    kinds="f",
 )
 def gaussian_nll_loss(input, target, var, full: bool, eps: float, reduction: str) -> Any:
     """The loss of a normal law: (log(var) + (x − target)²/var)/2 for mean x and variance; `full` adds log(2π)/2.
@@ -259,7 +258,7 @@ def gaussian_nll_loss(input, target, var, full: bool, eps: float, reduction: str
         raise ArgumentValueError(
             "var has negative entry/entries", hint="var.clamp(min=eps), or log_var.exp()"
         )
-    var = var + ops.stop_gradient(ops.maximum(var, eps) - var)
+    var = ops.with_derivative_of(ops.stop_gradient(ops.maximum(var, eps)), var)
     losses = 0.5 * (ops.log(var) + ops.square(input - target) / var)
     return reduce_losses(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 
@@ -279,7 +278,7 @@ def margin_ranking_loss(input1, input2, target, margin: float = 0, reduction: st
     return reduce_losses(hinge(margin - target * (input1 - input2)), reduction)
 
 
-@loss(kinds="f")
+@loss()
 def soft_margin_loss(input, target, reduction: str = "mean") -> Any:
     """The logistic loss of labels ±1: log(1 + e^(−target·x)), without overflow."""
     return reduce_losses(ops.softplus(ops.negative(target * input)), reduction)

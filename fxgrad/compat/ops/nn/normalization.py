@@ -207,7 +207,7 @@ def declare_normalization(
 
     normalize.__doc__ = doc
     rules: dict[str, Any] = {"tangent": tangent, "cotangent": cotangent}
-    options = {"spaces": "", "out": False, "kinds": "f", **rules, **options}
+    options = {"spaces": "", "out": False, **rules, **options}
     if statistics:
         options.setdefault("results", tuple)
     return operation("input weight bias", name=name, node=f"Native{node}NormBackward0", **options)(normalize)
@@ -347,7 +347,6 @@ def known_cotangents(y, operands, ct, params: dict) -> list[Any]:
     spaces="",
     out=False,
     node="NativeBatchNormBackward0",
-    kinds="f",
     cotangent=known_cotangents,
 )
 def normalize_by_statistics(input, running_mean, running_var, weight, bias, eps: float) -> Any:
@@ -490,7 +489,7 @@ expose_with(f"{STATISTICS}, training, momentum, eps, cudnn_enabled", batch_norm)
 expose_with(f"{STATISTICS}, use_input_stats, momentum, eps, cudnn_enabled", instance_norm)
 
 
-@operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float", kinds="f")
+@operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float")
 def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """The response normalization x/(k + alpha·m)^beta with the mean m of the squares of `size` neighbouring
     channels, zeros beyond the ends."""

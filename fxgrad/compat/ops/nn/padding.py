@@ -11,7 +11,7 @@ from ....extend import aval_of, ops
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ...errors import NotSupportedError, TensorError
-from ..declarers import number_like
+from ..declarers import number_like, refuse
 
 # torch's modes, and NumPy's that fill in the same way.
 MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -98,6 +98,8 @@ def check_pad(input, pad, mode: str) -> None:
         raise NotSupportedError(
             f"Unrecognised padding mode {mode}", hint='mode="constant", "reflect", "replicate" or "circular"'
         )
+    if mode != "circular":
+        refuse("b", input, operation=f"{mode}_pad")
     count, ndim = len(pad) // 2, input.ndim
     check_pairs(pad)
     if ndim not in (count + 1, count + 2) or count not in (1, 2, 3):

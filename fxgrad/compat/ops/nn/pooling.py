@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import aval_of, costs, kind_of, ops
+from ....extend import aval_of, costs, ops
 from ..._core.dtypes import short_name
 from ..._declare.spaces import expose
-from ...errors import ArgumentValueError, NotSupportedError, TensorError
-from ..arguments import as_sizes
+from ...errors import ArgumentValueError, TensorError
+from ..arguments import as_sizes, as_whole
 from ..arithmetic import whole_quotient
 from ..declarers import expose_with
 from ..direct import window_maxima
@@ -131,12 +131,10 @@ def avg_pool(
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2).tolist()
     [[2.0, 6.0]]
     """
-    name, dtype = f"avg_pool{rank}d", aval_of(input).dtype
-    if kind_of(dtype) in "biu" and dtype != np.int64:
-        raise NotSupportedError(
-            f"\"{name}\" not implemented for '{short_name(dtype)}'", hint="x.to(torch.int64)"
-        )
-    windows = Windows(name, aval_of(input).shape[2:], kernel_size, stride, padding, 1, ceil_mode)
+    dtype = aval_of(input).dtype
+    windows = Windows(
+        f"avg_pool{rank}d", aval_of(input).shape[2:], kernel_size, stride, padding, 1, ceil_mode
+    )
     total = ops.window_sum(input, **windows.params)
     if divisor_override == 0:
         raise TensorError(
@@ -169,7 +167,7 @@ def adaptive_sizes(output_size, shape: tuple[int, ...]) -> tuple[int, ...]:
             f"adaptive pooling: output_size must have {len(shape)} elements",
             hint=f"output_size={(*given, *[None] * len(shape))[: len(shape)]}",
         )
-    sizes = tuple(n if m is None else int(m) for n, m in zip(shape, given))
+    sizes = tuple(n if m is None else as_whole(m) for n, m in zip(shape, given))
     if any(n < 0 for n in sizes):
         raise TensorError(
             f"adaptive pooling: elements of output_size must be greater than or equal to 0 but got {sizes}",
@@ -396,7 +394,6 @@ def unpool_cotangents(y, operands, ct, params: dict) -> list[Any]:
     "max_unpool{}d",
     "input indices",
     spaces="nn.functional",
-    kinds="f",
     cotangent=unpool_cotangents,
     each=lambda rank: {"arguments": partial(unpool_arguments, rank)},
 )

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import aval_of, kind_of, ops
-from ..._core.dtypes import short_name
+from ....extend import aval_of, ops
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ...errors import ArgumentValueError, NotSupportedError, TensorError
-from ..arguments import divisors
+from ..arguments import as_whole, divisors
 from .antialiasing import WINDOWS, window_taps
 from .grids import cubic_weights
 from .pooling import adaptive_avg_pool
@@ -71,10 +70,6 @@ def upsample_values(input, size, scales, mode: str, align_corners: bool, antiali
     """Resample the axes after the first two, the last one first; bytes are rounded after each."""
     kind = aval_of(input).dtype
     is_bytes = kind == np.uint8 and not mode.startswith("nearest")
-    if kind_of(kind) in "bi" or (kind_of(kind) == "u" and kind != np.uint8):
-        raise NotSupportedError(
-            f"\"upsample_{mode}\" not implemented for '{short_name(kind)}'", hint="x.float()"
-        )
     x = ops.convert(input, dtype=np.dtype("float32")) if is_bytes else input
     for axis, (count, scale) in reversed(list(enumerate(zip(size, scales), 2))):
         n = aval_of(x).shape[axis]
@@ -184,7 +179,7 @@ def interpolate(
         size = tuple(math.floor(n * float(f)) for n, f in zip(shape, factors))
         if not recompute_scale_factor and mode != "area":
             scales = tuple(map(float, factors))
-    size = tuple(map(int, spatial_numbers(size, rank, "output", "output size of", input)))
+    size = tuple(map(as_whole, spatial_numbers(size, rank, "output", "output size of", input)))
     if min(*shape, *size) < 1:
         raise TensorError(
             f"Input and output sizes should be greater than 0, but got input {shape} and output {size}",

@@ -9,20 +9,21 @@ from ....extend import aval_of, ops
 from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
 from ...errors import TensorError
+from ..arguments import as_whole
 
 
 def per_dimension(value, rank: int, name: str = "") -> tuple[int, ...]:
     """Return a number for each of `rank` dimensions, given one for all or a sequence."""
     if not isinstance(value, list | tuple):
-        return (int(value),) * rank
+        return (as_whole(value),) * rank
     if len(value) == 1:
-        return (int(value[0]),) * rank
+        return (as_whole(value[0]),) * rank
     if len(value) != rank:
         raise TensorError(
             f"{name} must either be a single int, or a tuple of {rank} ints",
             hint=f"({', '.join([str(value[0])] * rank)})" if len(value) else "1",
         )
-    return tuple(map(int, value))
+    return tuple(map(as_whole, value))
 
 
 def spatial_operations(
