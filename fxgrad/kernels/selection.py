@@ -11,6 +11,7 @@ import numpy as np
 from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, SHARED_ENTRIES, WHERE_ENTRIES
 from .registry import native_function
 
+SELECTION_WORK = 4  # operations that the choice of an entry takes as long as
 BOOL, ALL = np.dtype(bool), slice(None)
 WORDS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}  # integers by their number of bytes
 
@@ -50,13 +51,13 @@ def select_by_bits(condition: np.ndarray, a: Any, b: Any) -> np.ndarray | None:
             flat = flat and x.shape == shape and x.flags.c_contiguous
     if flat:
         out = np.empty(condition.size, dtype)
-        select_blocks(
+        select_together(
             out.view(word), condition.reshape(-1), *(x.reshape(-1) if x.ndim else x for x in (p, q))
         )
         return out.reshape(shape)
     shape = np.broadcast_shapes(shape, p.shape, q.shape)
     out = np.empty(shape, dtype)
-    select_blocks(out.view(word), *(np.broadcast_to(x, shape) if x.ndim else x for x in (condition, p, q)))
+    select_together(out.view(word), *(np.broadcast_to(x, shape) if x.ndim else x for x in (condition, p, q)))
     return out
 
 
@@ -70,6 +71,19 @@ def bit_pattern(x: Any, dtype: np.dtype, word: np.dtype) -> np.ndarray | None:
         except OverflowError:
             return None
     return np.asarray(x).view(word) if isinstance(x, np.generic) and x.dtype is dtype else None
+
+
+def select_together(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.ndarray) -> None:
+    """Do what `select_blocks` does; threads share what is large."""
+    if out.size < SHARED_ENTRIES:
+        select_blocks(out, condition, p, q)
+        return
+
+    def select_part(first: int, last: int) -> None:
+        part = slice(first, last)
+        select_blocks(out[part], condition[part], *(x[part] if x.ndim else x for x in (p, q)))
+
+    native_function("threads.share_calls")(select_part, len(out), SELECTION_WORK * out.size)
 
 
 def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.ndarray) -> None:

@@ -1,0 +1,70 @@
+"""Large work of every kind is handed to threads, and its results do not depend on how many there are."""
+
+import numpy as np
+import pytest
+
+import fxgrad as fx
+import fxgrad.compat as torch
+import fxgrad.numpy as fnp
+from fxgrad.core.costs import SHARED_ENTRIES
+from fxgrad.kernels.native import engine, threads
+
+pytestmark = pytest.mark.skipif(engine.mode() == "never", reason="needs machine code")
+LENGTH = SHARED_ENTRIES // 64 + 3
+RNG = np.random.default_rng(0)
+ROWS = RNG.standard_normal((64, LENGTH)).astype("f4")
+SQUARE = RNG.standard_normal((901, 1203)).astype("f4")
+IMAGES = torch.tensor(RNG.standard_normal((16, 40, 40, 30)).astype("f4"))
+NUMBERS = RNG.integers(-5, 5, (64, LENGTH))
+WIDE = np.where(ROWS > 3, 1e300, ROWS.astype("f8"))
+T = torch.tensor(ROWS)
+
+# Programs of arrays, and what NumPy makes of them.
+COPIES = {
+    "jitted constant": (fx.jit(fx.grad(lambda x: fnp.sum(x + 1))), ROWS, np.ones_like),
+    "jitted row": (fx.jit(lambda x: fnp.broadcast_to(x[0], x.shape)), ROWS, lambda x: np.tile(x[0], (64, 1))),
+    "jitted transpose": (fx.jit(fnp.transpose), SQUARE, np.transpose),
+    "jitted copy": (fx.jit(fnp.copy), ROWS, np.copy),
+    "jitted concatenate": (fx.jit(lambda x: fnp.concatenate([x, x[:3]])), ROWS, lambda x: np.r_[x, x[:3]]),
+    "clone": (lambda x: T.clone(), ROWS, np.copy),
+    "clone, transposed": (lambda x: T.t().clone(), ROWS, np.transpose),
+    "contiguous": (lambda x: torch.tensor(SQUARE).t().contiguous(), SQUARE, np.transpose),
+    "channels": (lambda x: IMAGES.permute(0, 3, 1, 2).contiguous(), IMAGES, lambda x: x.permute(0, 3, 1, 2)),
+    "cat": (lambda x: torch.cat([T, T[:5]]), ROWS, lambda x: np.r_[x, x[:5]]),
+    "cat of rows": (lambda x: torch.cat(list(T)), ROWS, np.ravel),
+    "cat of columns": (lambda x: torch.cat([T, T[:, :5]], 1), ROWS, lambda x: np.c_[x, x[:, :5]]),
+    "stack": (lambda x: torch.stack([T, T], 1), ROWS, lambda x: np.stack([x, x], 1)),
+    "stack of entries": (lambda x: torch.stack([T, T], -1), ROWS, lambda x: np.stack([x, x], -1)),
+    "pad": (lambda x: torch.nn.functional.pad(T, (1, 2)), ROWS, lambda x: np.pad(x, ((0, 0), (1, 2)))),
+}
+CHOICES = {
+    "jitted conversion": (fx.jit(lambda x: x.astype("f8")), ROWS, lambda x: x.astype("f8")),
+    "jitted conversion of integers": (fx.jit(lambda x: x.astype("f4")), NUMBERS, lambda x: x.astype("f4")),
+    "double": (lambda x: torch.tensor(x).double(), ROWS, lambda x: x.astype("f8")),
+    "float": (lambda x: torch.tensor(x).float(), WIDE, np.errstate(over="ignore")(lambda x: x.astype("f4"))),
+    "where": (lambda x: torch.where(T > 0, T, T + 1), ROWS, lambda x: np.where(x > 0, x, x + 1)),
+    "where of a row": (lambda x: torch.where(T > 0, T[0], 0.0), ROWS, lambda x: np.where(x > 0, x[0], 0)),
+}
+PROGRAMS = {**COPIES, **CHOICES}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_threads_share_it_and_change_nothing(name, monkeypatch):
+    monkeypatch.setattr(engine, "mode", lambda: "always")
+    program, operand, reference = PROGRAMS[name]
+    shared = []
+    begin = threads.Crew.__init__
+
+    def note(crew, *args, **options):
+        begin(crew, *args, **options)
+        shared.append(crew.most > 1)
+
+    monkeypatch.setattr(threads.Crew, "__init__", note)
+    found = []
+    for count in (1, 2, 3):
+        monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
+        found.append(np.asarray(program(operand)))
+    assert any(shared)
+    for other in found[1:]:
+        assert found[0].tobytes() == other.tobytes()
+    np.testing.assert_array_equal(found[0], np.asarray(reference(operand)))
