@@ -71,7 +71,9 @@ def check_dimension_count(used: int, shape: tuple[int, ...]) -> None:
 def position_in_dim(entry, shape: tuple[int, ...], dim: int) -> int:
     """Convert an integer of a key to a position along a dimension."""
     if isinstance(entry, str):
-        raise ArgumentError("new(): invalid data type 'str'", hint="places are numbers: x[0], x[torch.tensor(…)]")
+        raise ArgumentError(
+            "new(): invalid data type 'str'", hint="places are numbers: x[0], x[torch.tensor(…)]"
+        )
     try:
         place = as_index(entry)
     except TypeError:

@@ -17,6 +17,7 @@ SQUARE = RNG.standard_normal((901, 1203)).astype("f4")
 IMAGES = torch.tensor(RNG.standard_normal((16, 40, 40, 30)).astype("f4"))
 NUMBERS = RNG.integers(-5, 5, (64, LENGTH))
 WIDE = np.where(ROWS > 3, 1e300, ROWS.astype("f8"))
+TIES = np.where(ROWS < -2, np.nan, np.round(ROWS * 50))
 T = torch.tensor(ROWS)
 
 # Programs of arrays, and what NumPy makes of them.
@@ -45,7 +46,36 @@ CHOICES = {
     "where": (lambda x: torch.where(T > 0, T, T + 1), ROWS, lambda x: np.where(x > 0, x, x + 1)),
     "where of a row": (lambda x: torch.where(T > 0, T[0], 0.0), ROWS, lambda x: np.where(x > 0, x[0], 0)),
 }
-PROGRAMS = {**COPIES, **CHOICES}
+
+
+def as_line(dtype):
+    """TIES as one line; integers are no NaN."""
+    return (np.nan_to_num(TIES) if dtype[0] == "i" else TIES).astype(dtype).reshape(1, -1)
+
+
+def stable(x, axis=-1):
+    return np.argsort(x, axis, kind="stable")
+
+
+SORTS = {
+    "sorted rows": (fnp.sort, ROWS, np.sort),
+    "jitted sort of columns": (fx.jit(lambda x: fnp.sort(x, 0)), ROWS, lambda x: np.sort(x, 0)),
+    "jitted argsort": (fx.jit(fnp.argsort), NUMBERS, stable),
+    "jitted argsort of columns": (fx.jit(lambda x: fnp.argsort(x, 0)), ROWS, lambda x: stable(x, 0)),
+    "places of rows": (lambda x: torch.sort(torch.tensor(x), 1, stable=True)[1], TIES, stable),
+    **{
+        f"{name} of a line, {dtype}": (function, as_line(dtype), reference)
+        for name, function, reference in (
+            ("sort", fx.jit(fnp.sort), np.sort),
+            ("argsort", fx.jit(fnp.argsort), stable),
+            ("torch's sort", lambda x: torch.sort(torch.tensor(x), -1)[1], stable),
+        )
+        for dtype in ("f4", "f8", "i4", "i8")
+    },
+    "sort of signs": (fx.jit(fnp.sort), np.where(ROWS > 0, 0.0, -0.0).reshape(-1), np.sort),
+    "sort of equals": (fx.jit(fnp.argsort), np.ones(1 << 17), lambda x: np.arange(len(x))),
+}
+PROGRAMS = {**COPIES, **CHOICES, **SORTS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
