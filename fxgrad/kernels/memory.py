@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import FAR_CACHE_ENTRIES, SHARED_ENTRIES, TRANSPOSED_BLOCK
-from .registry import native_function
+from .registry import share_calls
 
 MEGABYTE = 1 << 20
 KEPT = 256 * MEGABYTE  # what may be free at the end of the heap before it is given back
@@ -72,7 +72,7 @@ def store_joined(target: np.ndarray, xs: Sequence[np.ndarray], axis: int) -> Non
             part[...] = x
 
     if len(xs) >= SHARED_ROWS:
-        native_function("threads.share_calls")(store_some, len(xs), target.nbytes * BYTE_WORK)
+        share_calls(store_some, len(xs), target.nbytes * BYTE_WORK)
         return
     for part, x in zip(parts, xs):
         store(part, x)
@@ -101,7 +101,7 @@ def store(target: np.ndarray, x: Any) -> None:
         part = (*head, slice(first, last))
         store_rows(target[part], x[part], near)
 
-    native_function("threads.share_calls")(store_part, x.shape[axis], target.nbytes * BYTE_WORK)
+    share_calls(store_part, x.shape[axis], target.nbytes * BYTE_WORK)
 
 
 def store_rows(target: np.ndarray, x: np.ndarray, near: int) -> None:

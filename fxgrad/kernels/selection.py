@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, SHARED_ENTRIES, WHERE_ENTRIES
-from .registry import native_function
+from .registry import native_function, share_calls
 
 SELECTION_WORK = 4  # operations that the choice of an entry takes as long as
 BOOL, ALL = np.dtype(bool), slice(None)
@@ -83,7 +83,7 @@ def select_together(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np
         part = slice(first, last)
         select_blocks(out[part], condition[part], *(x[part] if x.ndim else x for x in (p, q)))
 
-    native_function("threads.share_calls")(select_part, len(out), SELECTION_WORK * out.size)
+    share_calls(select_part, len(out), SELECTION_WORK * out.size)
 
 
 def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.ndarray) -> None:

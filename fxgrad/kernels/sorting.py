@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..core.costs import SCANNED_ENTRIES, SHARED_LINE
-from .registry import native_function
+from .registry import share_calls, worker_count
 
 SORT_WORK = 40  # operations that the sorting of an entry takes as long as
 FEWEST_OF_RUN = 1 << 14  # entries of a run
@@ -56,7 +56,7 @@ def share_lines(function: Callable[[Any, Any, int], None], axis: int, x: np.ndar
     along = max(others, key=x.shape.__getitem__)
     given, made = np.moveaxis(x, along, 0), np.moveaxis(y, along, 0)
     inner = axis + (axis < along)
-    native_function("threads.share_calls")(
+    share_calls(
         lambda first, last: function(given[first:last], made[first:last], inner),
         len(given),
         SORT_WORK * x.size,
@@ -112,9 +112,8 @@ def sort_line(x: np.ndarray) -> np.ndarray:
 def merge_runs(x: np.ndarray, find_order: bool = False) -> np.ndarray:
     """Sort a line, or return the positions that sort it stably: each thread sorts a run, and then merges what lies
     between two values in all of them, which are ascending stretches for NumPy's stable sort."""
-    share: Any = native_function("threads.share_calls")
-    count, size = native_function("threads.worker_count")(), len(x)
-    count = min(count, size // FEWEST_OF_RUN)
+    size = len(x)
+    count = min(worker_count(), size // FEWEST_OF_RUN)
     if count <= 1:
         return np.argsort(x, kind="stable") if find_order else np.sort(x)
     ends = [size * k // count for k in range(count + 1)]
@@ -129,7 +128,7 @@ def merge_runs(x: np.ndarray, find_order: bool = False) -> np.ndarray:
             else:
                 runs[k] = np.sort(runs[k])
 
-    share(sort_runs, count, SORT_WORK * size)
+    share_calls(sort_runs, count, SORT_WORK * size)
     samples = np.sort(np.concatenate([run[:: max(len(run) // (SAMPLES * count), 1)] for run in runs]))
     values = samples[[len(samples) * k // count for k in range(1, count)]]
     cuts = np.array([[0, *np.searchsorted(run, values), len(run)] for run in runs])
@@ -147,5 +146,5 @@ def merge_runs(x: np.ndarray, find_order: bool = False) -> np.ndarray:
                 part[...] = entries
                 part.sort(kind="stable")
 
-    share(merge_parts, count, SORT_WORK * size)
+    share_calls(merge_parts, count, SORT_WORK * size)
     return y

@@ -75,7 +75,43 @@ SORTS = {
     "sort of signs": (fx.jit(fnp.sort), np.where(ROWS > 0, 0.0, -0.0).reshape(-1), np.sort),
     "sort of equals": (fx.jit(fnp.argsort), np.ones(1 << 17), lambda x: np.arange(len(x))),
 }
-PROGRAMS = {**COPIES, **CHOICES, **SORTS}
+
+
+def draw(function, dtype="float32"):
+    """Return a program that draws so many numbers with a seed."""
+
+    def program(count):
+        torch.manual_seed(5)
+        return function(torch.empty(count, dtype=getattr(torch, dtype)))
+
+    return draw_by_key(program)
+
+
+def draw_by_key(program):
+    """Return a program, its operand, and what it gives on one core."""
+
+    def alone(count):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(threads, "thread_count", lambda: 1)
+            return program(count)
+
+    return program, 700_001, alone
+
+
+DRAWS = {
+    "rand": draw(torch.rand_like),
+    "rand in double precision": draw(torch.rand_like, "float64"),
+    "randn": draw(torch.randn_like),
+    "randn of halves": draw(torch.randn_like, "float16"),
+    "uniform_": draw(lambda x: x.uniform_(-1, 3)),
+    "exponential_": draw(lambda x: x.exponential_()),
+    "bernoulli_": draw(lambda x: x.bernoulli_(0.3)),
+    "randint": draw(lambda x: torch.randint(0, 100, x.shape)),
+    "randint of two words": draw(lambda x: torch.randint(0, 1 << 40, x.shape)),
+    "randperm": draw(lambda x: torch.randperm(len(x))),
+    "poisson": draw_by_key(lambda count: fx.random.poisson(fx.random.key(0), 20.0, (count,))),
+}
+PROGRAMS = {**COPIES, **CHOICES, **SORTS, **DRAWS}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
