@@ -16,6 +16,7 @@ import itertools
 import os
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,16 @@ GLIBC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THR
 def allocate(shape: Sequence[int], dtype: Any) -> np.ndarray:
     """Return an uninitialized array of a shape and dtype."""
     return np.empty(shape, dtype)
+
+
+def zeros(shape: Sequence[int], dtype: Any) -> np.ndarray:
+    """Return an array of zeros; threads share what is large, unless that has fresh pages of its own."""
+    size = prod(shape)
+    if size < SHARED_ENTRIES or size * np.dtype(dtype).itemsize > LARGEST:
+        return np.zeros(shape, dtype)
+    y = allocate(shape, dtype)
+    store(y, y.dtype.type(0))
+    return y
 
 
 def copy(x: np.ndarray, order: Any = "C") -> np.ndarray:

@@ -194,12 +194,27 @@ def find_places(shape: Sequence[int], index: Sequence[Any]) -> Places | None:
         width *= sizes[-1]
         numbers = [a[..., 0] if a.ndim else a for a in numbers[:-1]]
         sizes, joint = sizes[:-1], joint[:-1]
-    rows = numbers[0]
-    for n, a in zip(sizes[1:], numbers[1:]):
-        rows = rows * n + a
-    if rows.shape != joint:
-        rows = np.broadcast_to(rows, joint)
-    return Places(blocks, prod(sizes), width, rows.reshape(-1))
+    return Places(blocks, prod(sizes), width, number_rows(numbers, sizes, joint).reshape(-1))
+
+
+def number_rows(numbers: Sequence[np.ndarray], sizes: Sequence[int], joint: tuple[int, ...]) -> np.ndarray:
+    """Return the numbers of rows, of which numbers along axes of these sizes are given; threads share what is large."""
+    if len(numbers) == 1 or prod(joint) < SHARED_ENTRIES:
+        rows = numbers[0]
+        for n, a in zip(sizes[1:], numbers[1:]):
+            rows = rows * n + a
+        return rows if rows.shape == joint else np.broadcast_to(rows, joint)
+    rows, given = np.empty(joint, np.int64), [np.broadcast_to(a, joint) for a in numbers]
+
+    def compute(first: int, last: int) -> None:
+        part = rows[first:last]
+        part[...] = given[0][first:last]
+        for n, a in zip(sizes[1:], given[1:]):
+            part *= n
+            part += a[first:last]
+
+    share_calls(compute, len(rows), SELECTION_WORK * rows.size)
+    return rows
 
 
 def wrap_places(places: np.ndarray, size: int) -> np.ndarray:
@@ -208,9 +223,18 @@ def wrap_places(places: np.ndarray, size: int) -> np.ndarray:
     if 0 in places.strides:
         some = places[tuple([slice(0, 1) if step == 0 else slice(None) for step in places.strides])]
     some = some.astype(np.int64, copy=False)
-    if some.size and some.view(np.uint64).max() >= size:  # as which negative numbers are large
+    if some.size and greatest(some.view(np.uint64)) >= size:  # as which negative numbers are large
         some = np.arange(size)[some]  # which refuses places outside
     return some if some.shape == places.shape else np.broadcast_to(some, places.shape)
+
+
+def greatest(x: np.ndarray) -> Any:
+    """Return the greatest entry of an array; threads share what is large."""
+    if x.size < SHARED_ENTRIES:
+        return x.max()
+    found: list[Any] = []
+    share_calls(lambda first, last: found.append(x[first:last].max()), len(x), x.size)
+    return max(found)
 
 
 def is_whole_axis(numbers: Sequence[np.ndarray], n: int) -> bool:

@@ -18,6 +18,9 @@ IMAGES = torch.tensor(RNG.standard_normal((16, 40, 40, 30)).astype("f4"))
 NUMBERS = RNG.integers(-5, 5, (64, LENGTH))
 WIDE = np.where(ROWS > 3, 1e300, ROWS.astype("f8"))
 TIES = np.where(ROWS < -2, np.nan, np.round(ROWS * 50))
+TABLE = RNG.integers(-9, 9, (3000, 256)).astype("f4")
+PLACES = RNG.integers(0, 3000, 5000)
+ORDER = np.argsort(ROWS, 1)
 T = torch.tensor(ROWS)
 
 # Programs of arrays, and what NumPy makes of them.
@@ -111,13 +114,48 @@ DRAWS = {
     "randperm": draw(lambda x: torch.randperm(len(x))),
     "poisson": draw_by_key(lambda count: fx.random.poisson(fx.random.key(0), 20.0, (count,))),
 }
-PROGRAMS = {**COPIES, **CHOICES, **SORTS, **DRAWS}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_threads_share_it_and_change_nothing(name, monkeypatch):
-    monkeypatch.setattr(engine, "mode", lambda: "always")
-    program, operand, reference = PROGRAMS[name]
+def weigh(take):
+    """Return the program of the pullback of an indexing function, for the cotangents 1, 2, 3, …."""
+
+    def loss(x):
+        y = take(x)
+        return fnp.sum(y * np.arange(y.size, dtype="f4").reshape(y.shape))
+
+    return fx.jit(fx.grad(loss))
+
+
+def add_rows(x):
+    found = np.zeros_like(x)
+    np.add.at(found, PLACES, np.arange(PLACES.size * x.shape[1], dtype="f4").reshape(-1, x.shape[1]))
+    return found
+
+
+GATHERS = {
+    "jitted take": (fx.jit(lambda x: fnp.take(x, PLACES, 0)), TABLE, lambda x: x[PLACES]),
+    "jitted places of rows": (
+        fx.jit(lambda x: fnp.take_along_axis(x, ORDER, 1)),
+        ROWS,
+        lambda x: np.take_along_axis(x, ORDER, 1),
+    ),
+    "embedding": (
+        lambda x: torch.nn.functional.embedding(torch.tensor(PLACES), torch.tensor(x)),
+        TABLE,
+        lambda x: x[PLACES],
+    ),
+    "pullback of take": (weigh(lambda x: fnp.take(x, PLACES, 0)), TABLE, add_rows),
+    "pullback of a slice": (
+        weigh(lambda x: x[3:-2]),
+        ROWS,
+        lambda x: np.pad(np.arange(x[5:].size, dtype="f4").reshape(-1, LENGTH), ((3, 2), (0, 0))),
+    ),
+}
+PROGRAMS = {**COPIES, **CHOICES, **SORTS, **DRAWS, **GATHERS}
+
+
+def note_crews(monkeypatch):
+    """Return a list that grows with all work: whether threads could share it."""
     shared = []
     begin = threads.Crew.__init__
 
@@ -126,6 +164,14 @@ def test_threads_share_it_and_change_nothing(name, monkeypatch):
         shared.append(crew.most > 1)
 
     monkeypatch.setattr(threads.Crew, "__init__", note)
+    return shared
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_threads_share_it_and_change_nothing(name, monkeypatch):
+    monkeypatch.setattr(engine, "mode", lambda: "always")
+    program, operand, reference = PROGRAMS[name]
+    shared = note_crews(monkeypatch)
     found = []
     for count in (1, 2, 3):
         monkeypatch.setattr(threads, "thread_count", lambda count=count: count)
@@ -134,3 +180,16 @@ def test_threads_share_it_and_change_nothing(name, monkeypatch):
     for other in found[1:]:
         assert found[0].tobytes() == other.tobytes()
     np.testing.assert_array_equal(found[0], np.asarray(reference(operand)))
+
+
+def test_sums_at_places_of_narrow_rows_are_left_to_one_thread(monkeypatch):
+    """Each of several would look at all places."""
+    monkeypatch.setattr(engine, "mode", lambda: "always")
+    monkeypatch.setattr(threads, "thread_count", lambda: 2)
+    places = RNG.integers(0, 1000, SHARED_ENTRIES)
+    pull = fx.jit(lambda u: fx.vjp(lambda w: w[places], np.zeros(1000, "f4"))[1](u)[0])
+    ones = np.ones(SHARED_ENTRIES, "f4")
+    pull(ones)
+    crews = note_crews(monkeypatch)
+    np.testing.assert_array_equal(pull(ones), np.bincount(places, minlength=1000))
+    assert crews[-1] is False  # the last work is the addition
