@@ -149,7 +149,8 @@ class Crew:
             *[id(v) if is_object else v for is_object, v in zip(self.objects, arguments, strict=True)]
         )
         piece = -((first - last) // (PIECES * (helpers + 1)))
-        piece += -piece % (LINE if piece > 16 * LINE else 1)
+        if piece > 16 * LINE and type(self.native) is not CALLBACK:  # Python's units are larger than entries
+            piece += -piece % LINE
         return pool.share(pool.address, self.function, first, last, piece, helpers, self.kind, words)
 
 
