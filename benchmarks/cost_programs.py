@@ -399,6 +399,12 @@ def drawn(n: int) -> Call:
     return lambda: torch.randn(n)
 
 
+def sorted_line(n: int) -> Call:
+    import fxgrad.compat as torch
+
+    return functools.partial(torch.sort, torch.randn(n))
+
+
 def transposed(n: int) -> Call:
     import fxgrad.compat as torch
 
@@ -432,6 +438,7 @@ PROGRAMS: dict[str, Program] = {
     "BLOCK_PRODUCTS": Program(multiplied_matrices(16, 512), powers(8, 12, 1), BLOCKS),
     "ONE_THREAD_ROWS": Program(multiplied_matrices(64, 1), powers(4, 12)),
     "SHARED_ENTRIES": Program(copied, powers(14, 22)),
+    "SHARED_LINE": Program(sorted_line, powers(14, 20, 1)),
     "THREAD_WORK": Program(fused, powers(18, 22, 1)),
     "INDEXED_ENTRIES": Program(indexed, powers(8, 16)),
     "WHERE_ENTRIES": Program(chosen, powers(6, 14)),

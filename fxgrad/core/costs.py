@@ -37,6 +37,7 @@ CALLED_ENTRIES = 1 << 13  # entries up to which a call of NumPy takes longer tha
 LOCKED_ENTRIES = 1 << 13  # entries below which Python's lock is not released
 SHARED_STACK = 8  # matrices of a stack from which on threads share them, not each of them
 SHARED_ENTRIES = 1 << 19  # entries of an array that threads copy or compute together
+SHARED_LINE = 1 << 16  # entries of a single line that threads sort together
 THREAD_WORK = 1 << 18  # entries times operations for which another thread pays, which takes 50 µs to wake up
 
 # -- nanoseconds that NumPy takes about: it computes as long as a compilation would take ----------------------

@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from ..core.costs import BLOCK_LENGTH, BLOCK_PRODUCTS, ONE_THREAD_PRODUCTS, ONE_THREAD_ROWS, SHARED_STACK
-from .registry import native_function
+from .registry import native_function, share_calls
 
 PRODUCT_EFFORT = 0.02  # of a product, for each byte of a number: see `native.threads.Crew`
 MULTIPLE = 16  # of which rows and columns of a block are multiples
@@ -101,7 +101,7 @@ def block_lengths(m: int, n: int, products: int) -> tuple[int, int]:
 def share(run: Callable[[int, int], None], units: int, products: int, dtype: np.dtype) -> None:
     """Have threads take units of products by BLAS."""
     effort = PRODUCT_EFFORT * dtype.itemsize * products
-    native_function("threads.share_calls")(run, units, effort, holds_blas=True)
+    share_calls(run, units, effort, holds_blas=True)
 
 
 def is_for_blas(a: np.ndarray) -> bool:

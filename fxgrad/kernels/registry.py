@@ -22,3 +22,13 @@ def native_function(name: str) -> Callable[..., Any]:
     if function not in FUNCTIONS[file].split():
         raise KeyError(name)
     return getattr(import_module(f"{__package__}.native.{file}"), function)
+
+
+def share_calls(function: Callable[[int, int], Any], units: int, effort: float, **options: Any) -> None:
+    """Call a function of (first, last) on pieces of units of work, which threads share: see `native.threads`."""
+    native_function("threads.share_calls")(function, units, effort, **options)
+
+
+def worker_count() -> int:
+    """How many threads share calls."""
+    return native_function("threads.worker_count")()

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, SHARED_ENTRIES, WHERE_ENTRIES
-from .registry import native_function
+from .registry import native_function, share_calls
 
+SELECTION_WORK = 4  # operations that the choice of an entry takes as long as
 BOOL, ALL = np.dtype(bool), slice(None)
 WORDS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}  # integers by their number of bytes
 
@@ -50,13 +51,13 @@ def select_by_bits(condition: np.ndarray, a: Any, b: Any) -> np.ndarray | None:
             flat = flat and x.shape == shape and x.flags.c_contiguous
     if flat:
         out = np.empty(condition.size, dtype)
-        select_blocks(
+        select_together(
             out.view(word), condition.reshape(-1), *(x.reshape(-1) if x.ndim else x for x in (p, q))
         )
         return out.reshape(shape)
     shape = np.broadcast_shapes(shape, p.shape, q.shape)
     out = np.empty(shape, dtype)
-    select_blocks(out.view(word), *(np.broadcast_to(x, shape) if x.ndim else x for x in (condition, p, q)))
+    select_together(out.view(word), *(np.broadcast_to(x, shape) if x.ndim else x for x in (condition, p, q)))
     return out
 
 
@@ -70,6 +71,19 @@ def bit_pattern(x: Any, dtype: np.dtype, word: np.dtype) -> np.ndarray | None:
         except OverflowError:
             return None
     return np.asarray(x).view(word) if isinstance(x, np.generic) and x.dtype is dtype else None
+
+
+def select_together(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.ndarray) -> None:
+    """Do what `select_blocks` does; threads share what is large."""
+    if out.size < SHARED_ENTRIES:
+        select_blocks(out, condition, p, q)
+        return
+
+    def select_part(first: int, last: int) -> None:
+        part = slice(first, last)
+        select_blocks(out[part], condition[part], *(x[part] if x.ndim else x for x in (p, q)))
+
+    share_calls(select_part, len(out), SELECTION_WORK * out.size)
 
 
 def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.ndarray) -> None:
@@ -180,12 +194,27 @@ def find_places(shape: Sequence[int], index: Sequence[Any]) -> Places | None:
         width *= sizes[-1]
         numbers = [a[..., 0] if a.ndim else a for a in numbers[:-1]]
         sizes, joint = sizes[:-1], joint[:-1]
-    rows = numbers[0]
-    for n, a in zip(sizes[1:], numbers[1:]):
-        rows = rows * n + a
-    if rows.shape != joint:
-        rows = np.broadcast_to(rows, joint)
-    return Places(blocks, prod(sizes), width, rows.reshape(-1))
+    return Places(blocks, prod(sizes), width, number_rows(numbers, sizes, joint).reshape(-1))
+
+
+def number_rows(numbers: Sequence[np.ndarray], sizes: Sequence[int], joint: tuple[int, ...]) -> np.ndarray:
+    """Return the numbers of rows, of which numbers along axes of these sizes are given; threads share what is large."""
+    if len(numbers) == 1 or prod(joint) < SHARED_ENTRIES:
+        rows = numbers[0]
+        for n, a in zip(sizes[1:], numbers[1:]):
+            rows = rows * n + a
+        return rows if rows.shape == joint else np.broadcast_to(rows, joint)
+    rows, given = np.empty(joint, np.int64), [np.broadcast_to(a, joint) for a in numbers]
+
+    def compute(first: int, last: int) -> None:
+        part = rows[first:last]
+        part[...] = given[0][first:last]
+        for n, a in zip(sizes[1:], given[1:]):
+            part *= n
+            part += a[first:last]
+
+    share_calls(compute, len(rows), SELECTION_WORK * rows.size)
+    return rows
 
 
 def wrap_places(places: np.ndarray, size: int) -> np.ndarray:
@@ -194,9 +223,18 @@ def wrap_places(places: np.ndarray, size: int) -> np.ndarray:
     if 0 in places.strides:
         some = places[tuple([slice(0, 1) if step == 0 else slice(None) for step in places.strides])]
     some = some.astype(np.int64, copy=False)
-    if some.size and some.view(np.uint64).max() >= size:  # as which negative numbers are large
+    if some.size and greatest(some.view(np.uint64)) >= size:  # as which negative numbers are large
         some = np.arange(size)[some]  # which refuses places outside
     return some if some.shape == places.shape else np.broadcast_to(some, places.shape)
+
+
+def greatest(x: np.ndarray) -> Any:
+    """Return the greatest entry of an array; threads share what is large."""
+    if x.size < SHARED_ENTRIES:
+        return x.max()
+    found: list[Any] = []
+    share_calls(lambda first, last: found.append(x[first:last].max()), len(x), x.size)
+    return max(found)
 
 
 def is_whole_axis(numbers: Sequence[np.ndarray], n: int) -> bool:

@@ -16,20 +16,25 @@ import numpy as np
 from ..core.aval import aval_of, kind_of
 from ..core.costs import CACHE_ENTRIES, ENTRY_TIME, SPECIAL_PASSES, SPECIAL_TIME
 from ..core.errors import DTypeError
-from .registry import native_function
+from .registry import native_function, share_calls
 
 
 def map_chunks(xp: Any, function: Callable[..., Any], *flat: Any) -> Any:
-    """Compute function(*flat) of arrays with one axis, with NumPy a chunk at a time, and without warnings."""
+    """Compute function(*flat) of arrays with one axis, without warnings: with NumPy in chunks, which threads share."""
     with np.errstate(all="ignore"):
         first = function(*[x[:CACHE_ENTRIES] for x in flat] if xp is np else flat)
         if xp is not np or len(flat[0]) <= CACHE_ENTRIES:
             return first
         result = np.empty(len(flat[0]), first.dtype)
         result[:CACHE_ENTRIES] = first
-        for start in range(CACHE_ENTRIES, len(result), CACHE_ENTRIES):
-            part = slice(start, start + CACHE_ENTRIES)
-            result[part] = function(*[x[part] for x in flat])
+
+        def compute(first: int, last: int) -> None:
+            for chunk in range(first + 1, last + 1):
+                part = slice(chunk * CACHE_ENTRIES, (chunk + 1) * CACHE_ENTRIES)
+                result[part] = function(*[x[part] for x in flat])
+
+        chunks = (len(result) - 1) // CACHE_ENTRIES
+        share_calls(compute, chunks, SPECIAL_PASSES * len(result))
         return result
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from .. import ops
 from ..core.arrays import as_value
 from ..core.common_errors import check_ndim, check_option, wrong_shape
+from ..core.costs import SHARED_ENTRIES
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, ensure, kind, line_up, normalize_axis, operand, operands
@@ -44,7 +45,7 @@ def sort_with(a: Any, axis: Any, order: Any, descending: bool, function: Any) ->
     return reverse(found) if function is ops.sort else found
 
 
-@composite(np.sort, further=FURTHER)
+@composite(np.sort, further=FURTHER, below=SHARED_ENTRIES)
 def sort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
          descending: bool = False) -> Array:  # fmt: skip
     """The entries along an axis in ascending order.

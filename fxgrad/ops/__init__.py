@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..core.face import missing_attribute
-from ..kernels.memory import store
+from ..kernels.memory import copy, store, store_joined
 from ..kernels.selection import find_nonzero, replace_rows, select_rows
 from . import (
     activation,

@@ -18,6 +18,7 @@ from ..core.arrays import as_value
 from ..core.aval import SCALARS, Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
 from ..core.interpreter import Tracer, concretize
+from ..kernels.memory import zeros
 from ..kernels.selection import combine_at, find_nonzero, take_at
 from .kinds import linear
 from .masked import Masked, Support, ones_like
@@ -277,8 +278,8 @@ getitem = linear(
 def scatter_add_kernel(xp: Any) -> Any:
     def scatter_add(u: Any, *arrays: Any, index: tuple, shape: tuple[int, ...]) -> Any:
         if arrays and xp is np:
-            return combine_at("add", lambda: np.zeros(shape, u.dtype), fill_template(index, arrays), u)
-        out = xp.zeros(shape, dtype=u.dtype)
+            return combine_at("add", lambda: zeros(shape, u.dtype), fill_template(index, arrays), u)
+        out = zeros(shape, u.dtype) if xp is np else xp.zeros(shape, dtype=u.dtype)
         if not arrays:
             out[index] = u
         else:

@@ -14,6 +14,7 @@ from ..core import arrays
 from ..core.advice import fit_broadcast, fit_reshape
 from ..core.aval import PLAIN, Aval, aval_of, check_kind
 from ..core.errors import ShapeError
+from ..kernels.memory import join, store, zeros
 from .kinds import general, linear, namespace_function
 from .vocabulary import ops
 
@@ -141,6 +142,8 @@ def concatenate_transpose(ct: Any, *xs: Aval, axis: int) -> list[Any]:
 
 
 def concatenate_kernel(xp: Any) -> Any:
+    if xp is np:
+        return lambda *xs, axis: join(xs, axis)
     function = namespace_function("concat", "concatenate")(xp)
     return lambda *xs, axis: function(xs, axis=axis)
 
@@ -157,8 +160,14 @@ concatenate = linear(
 
 def pad_kernel(xp: Any) -> Any:
     def pad(x: Any, *, widths: tuple[tuple[int, int], ...]) -> Any:
-        out = xp.zeros(tuple(a + n + b for n, (a, b) in zip(x.shape, widths)), dtype=x.dtype)
-        out[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths))] = x
+        shape = tuple(a + n + b for n, (a, b) in zip(x.shape, widths))
+        middle = tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths))
+        if xp is np:
+            out = zeros(shape, x.dtype)
+            store(out[middle], x)
+        else:
+            out = xp.zeros(shape, dtype=x.dtype)
+            out[middle] = x
         return out
 
     return pad

@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of, kind_of
-from ..core.costs import SCANNED_ENTRIES
-from ..kernels.registry import native_function
+from ..kernels.sorting import argsort_lines, sort_lines
 from .indexing import getitem, take_along, take_along_index
 from .kinds import General, general, register
-
-SORT_EFFORT = 40  # of an entry: see `kernels.native.threads.Crew`
 
 
 def as_sortable(x: Any) -> Any:
@@ -25,39 +22,9 @@ def as_sortable(x: Any) -> Any:
     return x.astype(np.float32) if getattr(x.dtype, "kind", None) == "V" else x
 
 
-def sort_in_place(x: np.ndarray, axis: int) -> np.ndarray:
-    """Sort an array along an axis, in several threads where it is large; return it."""
-    others = [a for a in range(x.ndim) if a != axis]
-    if x.size < SCANNED_ENTRIES or not others:
-        x.sort(axis=axis)
-        return x
-    along = max(others, key=x.shape.__getitem__)
-    lines = np.moveaxis(x, along, 0)
-    inner = axis + (axis < along)
-    native_function("threads.share_calls")(
-        lambda first, last: lines[first:last].sort(axis=inner), len(lines), SORT_EFFORT * x.size
-    )
-    return x
-
-
-def stable_argsort(x: Any, axis: int) -> Any:
-    """Sort stably; single precision is sorted by words of value and position, in a third of the time."""
-    if x.dtype != np.float32 or x.size < 256:
-        return np.argsort(x, axis=axis, kind="stable")
-    x = x + np.float32(0)  # −0 is 0
-    x[np.isnan(x)] = np.nan  # and there is but one NaN
-    keys = x.view(np.int32).astype(np.int64)
-    keys ^= (keys >> 63) & 0x7FFFFFFF  # in the order of the numbers
-    keys <<= 32
-    keys |= np.arange(x.shape[axis]).reshape((-1,) + (1,) * (x.ndim - axis - 1))
-    sort_in_place(keys, axis)
-    keys &= 0xFFFFFFFF
-    return keys
-
-
 def argsort_kernel(xp: Any) -> Callable:
     if xp is np:
-        return lambda x, *, axis: stable_argsort(as_sortable(x), axis)
+        return lambda x, *, axis: argsort_lines(as_sortable(x), axis)
     return lambda x, *, axis: xp.argsort(x, axis=axis)  # stable, in the standard and in CuPy
 
 
@@ -85,7 +52,7 @@ class Sort(General):
 
 def sort_kernel(xp: Any) -> Callable:
     if xp is np:
-        return lambda x, *, axis: sort_in_place(np.array(as_sortable(x)), axis).astype(x.dtype, copy=False)
+        return lambda x, *, axis: sort_lines(as_sortable(x), axis).astype(x.dtype, copy=False)
     return lambda x, *, axis: xp.sort(x, axis=axis)
 
 

@@ -19,6 +19,7 @@ from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import VALUES, Tracer, ensure_open, twin
 from ..core.pytree_keys import keystr
 from ..core.surface import TRACERS, hand_on, is_alike, release
+from ..kernels.memory import copy
 
 FLOAT = np.dtype(float)
 NUMBER_TYPES = PLAIN - {np.ndarray}
@@ -245,7 +246,7 @@ def unshare_results(results: Sequence[Any], arguments: Sequence[Any]) -> list[An
         if type(r) is np.ndarray:
             owner = owning_array(r)
             if not r.flags.writeable or id(owner) in taken:
-                r = owner = r.copy()
+                r = owner = copy(r)
             taken.add(id(owner))
         released.append(r if type(r) in PLAIN else release(r))
     return released

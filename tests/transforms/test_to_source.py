@@ -189,6 +189,23 @@ def test_special_values_are_written():
     assert np.isnan(third)
 
 
+LARGE = np.random.default_rng(0).integers(0, 99, (40, 1 << 14)).astype("f4")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: fnp.sort(x),
+        lambda x: fnp.sort(x, axis=None),
+        lambda x: fx.lax.sort((x, x), num_keys=1)[1],
+        lambda x: fnp.concatenate([x, x]),
+        lambda x: fnp.where(x > 0, x, 0),
+    ],
+)
+def test_what_threads_share_is_done_by_one(f):
+    np.testing.assert_array_equal(load(fx.to_source(f)(LARGE), "f")(LARGE), f(LARGE))
+
+
 def test_the_program_runs_without_fxgrad():
     text = fx.to_source(fx.grad(lambda x: fnp.sum(special(x) + numbers(x[0])[0][0])))(V)
     head, body = text.split("\n", 1)

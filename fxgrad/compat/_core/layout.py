@@ -9,7 +9,7 @@ import numpy as np
 
 from ...extend import CURRENT, BatchTracer, PrimalTracer, use_context
 from .bits import memory_array
-from .memory import copy_rows, is_array, strides_only
+from .memory import copy_array, is_array, strides_only
 from .modes import with_modes
 from .tensor import Tensor, make_tensor, refresh
 
@@ -153,8 +153,8 @@ def memory_order(array) -> tuple[int, ...] | None:
 def copy_in_order(array: np.ndarray, order: Sequence[int] | None) -> np.ndarray:
     """Copy an array so that its entries are contiguous, with the last dimension of `order` fastest."""
     if order is None:
-        return copy_rows(array)
-    return copy_rows(array.transpose(order)).transpose(inverse_order(order))
+        return copy_array(array)
+    return copy_array(array.transpose(order)).transpose(inverse_order(order))
 
 
 def inverse_order(order: Sequence[int]) -> list[int]:

@@ -18,12 +18,10 @@ import numpy as np
 from ...extend import (
     CPU,
     Tracer,
-    costs,
     device_of,
     devices,
     is_on_cuda,
     namespace_of,
-    native_function,
     ops,
     use_device_of,
 )
@@ -134,35 +132,12 @@ def is_writable(array) -> bool:
     return type(array) is not np.ndarray or array.flags.writeable
 
 
-def copy_rows(value) -> Any:
-    """Return a row-major copy of an array."""
-    if type(value) is not np.ndarray:
-        return copy_array(value)
-    if value.size < costs.FAR_CACHE_ENTRIES or value.flags.c_contiguous:
-        return np.array(value, order="C")
-    made = np.empty(value.shape, value.dtype)
-    ops.store(made, value)
-    return made
-
-
 def copy_array(value, order: Any = "C") -> Any:
     """Return a copy of an array, on its device."""
     if type(value) is np.ndarray:
-        return value.copy(order)
+        return ops.copy(value, order)
     with use_device_of([value], "copy"):
         return value.copy(order=order)
-
-
-def fill(made: np.ndarray, values: np.ndarray) -> None:
-    """Store an array in another one of its shape and dtype; threads share what is large."""
-    if made.size < costs.SHARED_ENTRIES:
-        ops.store(made, values)
-        return
-
-    def copy(first: int, last: int) -> None:
-        ops.store(made[first:last], values[first:last])
-
-    native_function("threads.share_calls")(copy, len(made), 4 * costs.ENTRY_TIME * made.size)
 
 
 def write_array(memory, value) -> None:

@@ -91,7 +91,7 @@ def clone_kernel(x: np.ndarray, *, order: tuple[int, ...] | None) -> np.ndarray:
     """Copy an array. `order` lists the dimensions by decreasing stride; None: as those of the operand, ():
     row-major."""
     if order is None:
-        return x.copy(order="K")
+        return ops.copy(x, "K")
     return copy_in_order(x, order or None)
 
 

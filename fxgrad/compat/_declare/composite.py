@@ -31,7 +31,7 @@ from ...extend import (
 from .._core.device_level import run_on_device
 from .._core.dtypes import _default_dtype
 from .._core.layout import copy_in_order, memory_order
-from .._core.memory import copy_array, copy_rows, is_array, is_writable, memory_owner
+from .._core.memory import copy_array, is_array, is_writable, memory_owner
 from .._core.tape import no_copy
 
 
@@ -503,7 +503,7 @@ def copy_shared_results(function: Callable[..., list[Any]]) -> Callable[..., lis
                 owner = memory_owner(y)
                 fits = y.flags.c_contiguous and is_writable(y) and owner.nbytes <= y.nbytes
                 if not fits or any([owner is other for other in owners]):
-                    results[i] = owner = copy_rows(y)
+                    results[i] = owner = copy_array(y)
                 owners.append(owner)
         return results
 

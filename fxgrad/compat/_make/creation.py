@@ -331,9 +331,12 @@ def ones(*size, **options: Unpack[OutOptions]) -> Tensor:
 def empty(*size, memory_format=None, **options: Unpack[OutOptions]) -> Tensor:
     """A Tensor of arbitrary numbers; see `zeros`."""
     order = None if memory_format is None else memory_format.order
-    return create_filled(
-        "empty", lambda shape, numpy: copy_in_order(np.empty(shape, numpy), order), size, options
-    )
+
+    def allocate(shape: tuple[int, ...], numpy: Any) -> np.ndarray:
+        made = np.empty(shape, numpy)
+        return made if order is None else copy_in_order(made, order)
+
+    return create_filled("empty", allocate, size, options)
 
 
 def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size, options: Any) -> Tensor:

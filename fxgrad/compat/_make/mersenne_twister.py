@@ -191,13 +191,13 @@ class MersenneTwister:
         self.blocks = min(2 * self.blocks, costs.READ_BLOCKS)
         return made
 
+    def pairs_of_words(self, count: int) -> np.ndarray:
+        """Twice as many words."""
+        return self.words(2 * count)
+
     def long_words(self, count: int) -> np.ndarray:
         """Numbers of 64 bits, each made of two words, the upper one first: uint64."""
-        words = self.words(2 * count)
-        made = words[0::2].astype(np.uint64)
-        made <<= np.uint64(32)
-        made |= words[1::2]
-        return made
+        return to_long_words(self.words(2 * count))
 
     def floats(self, count: int) -> np.ndarray:
         """Multiples of 2⁻²⁴ in [0, 1), of one word each: float32."""
@@ -238,12 +238,7 @@ class MersenneTwister:
 
     def doubles(self, count: int) -> np.ndarray:
         """Multiples of 2⁻⁵³ in [0, 1), of two words each: float64."""
-        words = self.words(2 * count)
-        made = (words[0::2] & np.uint32(0x1FFFFF)).astype(np.float64)
-        made *= 2.0**32
-        made += words[1::2]
-        made *= 2.0**-53
-        return made
+        return to_unit_doubles(self.words(2 * count))
 
 
 def undo_tempering(words: np.ndarray) -> np.ndarray:
@@ -264,4 +259,21 @@ def to_unit_floats(words: np.ndarray) -> np.ndarray:
     """The lower 24 bits of words as fractions."""
     made = (words & np.uint32(0xFFFFFF)).astype(np.float32)
     made *= np.float32(2.0**-24)
+    return made
+
+
+def to_long_words(words: np.ndarray) -> np.ndarray:
+    """Each two words as one number."""
+    made = words[0::2].astype(np.uint64)
+    made <<= np.uint64(32)
+    made |= words[1::2]
+    return made
+
+
+def to_unit_doubles(words: np.ndarray) -> np.ndarray:
+    """The lower 53 bits of each two words as fractions."""
+    made = (words[0::2] & np.uint32(0x1FFFFF)).astype(np.float64)
+    made *= 2.0**32
+    made += words[1::2]
+    made *= 2.0**-53
     return made

@@ -12,11 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...extend import costs, kind_of, native_function
+from .mersenne_twister import to_long_words, to_unit_doubles, to_unit_floats
 
 if TYPE_CHECKING:
     from .generators import Generator
@@ -29,19 +31,52 @@ FEW_SWAPS = 256  # permutations up to this length are made swap by swap
 MANY_SWAPS = (1 << 32) // 20  # permutations of this length and above take two words a swap
 
 
-def make_in_pieces(shape: Any, numpy: Any, make: Callable[[int], np.ndarray]) -> np.ndarray:
-    """Make an array of this shape and dtype out of pieces make(their length)."""
+# What numbers are made of, by the name of the twister's method: how many words, and the function of these.
+KINDS: dict[str, tuple[int, Callable[[np.ndarray], np.ndarray]]] = {
+    "words": (1, lambda words: words),
+    "pairs_of_words": (2, lambda words: words),
+    "long_words": (2, to_long_words),
+    "floats": (1, to_unit_floats),
+    "doubles": (2, to_unit_doubles),
+}
+
+
+def make_in_pieces(
+    rng: Generator, kind: str, shape: Any, numpy: Any, make: Callable[[np.ndarray], np.ndarray] | None = None
+) -> np.ndarray:
+    """Make an array of this shape and dtype of numbers of a kind, by a function of pieces of them if there is one."""
     count = math.prod(shape)
-    if count <= costs.DRAWN_ENTRIES:
-        made = make(count)
-        if made.dtype != numpy:
-            made = made.astype(numpy)
-        return made if len(shape) == 1 else made.reshape(shape)
-    made = np.empty(count, numpy)
-    for start in range(0, count, costs.DRAWN_ENTRIES):
-        part = made[start : start + costs.DRAWN_ENTRIES]
-        part[...] = make(len(part))
-    return made.reshape(shape)
+    if count > costs.DRAWN_ENTRIES:
+        made = np.empty(count, numpy)
+        fill_in_pieces(rng, kind, made, make)
+        return made.reshape(shape)
+    made = getattr(rng._fx_twister, kind)(count)
+    if make is not None:
+        made = make(made)
+    if made.dtype != numpy:
+        made = made.astype(numpy)
+    return made if len(shape) == 1 else made.reshape(shape)
+
+
+def fill_in_pieces(
+    rng: Generator, kind: str, made: np.ndarray, make: Callable[[np.ndarray], np.ndarray] | None
+) -> None:
+    """Do so in the array `made`. Words come one after another, from whichever thread asks for the next ones; threads
+    share what is made of them."""
+    size, convert = KINDS[kind]
+    step, twister = costs.DRAWN_ENTRIES, rng._fx_twister
+    parts = [made[start : start + step] for start in range(0, len(made), step)]
+    turns, turn = iter(parts), Lock()
+
+    def make_some(first: int, last: int) -> None:
+        for _ in range(first, last):
+            with turn:
+                part = next(turns)
+                words = twister.words(size * len(part))
+            drawn = convert(words)
+            part[...] = drawn if make is None else make(drawn)
+
+    native_function("threads.share_calls")(make_some, len(parts), 4 * costs.TWISTED_TIME * len(made))
 
 
 def scale_and_shift(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
@@ -71,33 +106,28 @@ def split(x: Any) -> tuple[Any, Any]:
 def uniform(rng: Generator, shape: Any, numpy: Any, low: float = 0.0, high: float = 1.0) -> np.ndarray:
     """Uniform numbers in [low, high), with 53 random bits in double precision and 24 otherwise; complex numbers have
     two uniform parts."""
-    twister = rng._fx_twister
     if numpy == SINGLE and low == 0 and high == 1:
-        return make_in_pieces(shape, numpy, twister.floats)
+        return make_in_pieces(rng, "floats", shape, numpy)
     if kind_of(numpy) == "c":
         part = np.dtype(f"f{numpy.itemsize // 2}")
         return uniform(rng, (*shape, 2), part, low, high).view(numpy)[..., 0]
     if numpy == np.float64:
         if low == 0 and high == 1:
-            return make_in_pieces(shape, numpy, twister.doubles)
+            return make_in_pieces(rng, "doubles", shape, numpy)
         width = high - low
-
-        def make(count: int) -> np.ndarray:
-            return scale_and_shift(twister.doubles(count), width, low)
-
-        return make_in_pieces(shape, numpy, make)
+        return make_in_pieces(rng, "doubles", shape, numpy, lambda units: scale_and_shift(units, width, low))
     start, end = np.float32(low), numpy.type(high)
     width = np.float32(high) - start
 
-    def make_single(count: int) -> np.ndarray:
-        made = scale_and_shift(twister.floats(count), float(width), float(start)).astype(numpy, copy=False)
+    def make_single(units: np.ndarray) -> np.ndarray:
+        made = scale_and_shift(units, float(width), float(start)).astype(numpy, copy=False)
         if (
             numpy != np.float32
         ):  # what is rounded to the end, which does not belong to the range, is taken to its start
             made[made == end] = numpy.type(low)
         return made
 
-    return make_in_pieces(shape, numpy, make_single)
+    return make_in_pieces(rng, "floats", shape, numpy, make_single)
 
 
 def normal(
@@ -126,7 +156,7 @@ def normal(
             made = scale_and_shift(made, std, mean)
         return made.astype(numpy).reshape(shape)
     wide = np.dtype(np.float64 if numpy == np.float64 else np.float32)
-    units = rng._fx_twister.doubles if wide == np.float64 else rng._fx_twister.floats
+    kind = "doubles" if wide == np.float64 else "floats"
     whole = count - count % SHORT
 
     def make(drawn: np.ndarray) -> np.ndarray:
@@ -140,21 +170,11 @@ def normal(
         )
 
     made = np.empty(count, numpy)
-    drawn = made if numpy == wide else np.empty(whole, wide)
-    blocks = [slice(i, min(i + costs.DRAWN_ENTRIES, whole)) for i in range(0, whole, costs.DRAWN_ENTRIES)]
-    for block in blocks:
-        drawn[block] = units(block.stop - block.start)
-
-    def make_blocks(first: int, last: int) -> None:
-        for block in blocks[first:last]:
-            made[block] = make(drawn[block])
-
-    effort = 6 * costs.FUNCTION_TIME * count  # a logarithm, a cosine and a sine for each two
-    native_function("threads.share_calls")(make_blocks, len(blocks), effort)
+    fill_in_pieces(rng, kind, made[:whole], make)
     # The last sixteen are made anew, after what has been drawn for the rest: nothing for halves.
     if whole < count:
         left = (count - whole) * (numpy.itemsize != 2)
-        made[-SHORT:] = make(units(left + SHORT)[-SHORT:])
+        made[-SHORT:] = make(getattr(rng._fx_twister, kind)(left + SHORT)[-SHORT:])
     return made.reshape(shape)
 
 
@@ -253,11 +273,11 @@ def by_inverse(inverse: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """The sampler of a distribution by a function of uniform numbers in double precision, and its parameters."""
 
     def sample(rng: Generator, shape: Any, numpy: Any, *parameters: float) -> np.ndarray:
-        def make(count: int) -> np.ndarray:
+        def make(units: np.ndarray) -> np.ndarray:
             with np.errstate(divide="ignore"):
-                return inverse(rng._fx_twister.doubles(count), *parameters)
+                return inverse(units, *parameters)
 
-        return make_in_pieces(shape, numpy, make)
+        return make_in_pieces(rng, "doubles", shape, numpy, make)
 
     return sample
 
@@ -267,22 +287,21 @@ cauchy = by_inverse(lambda u, median, sigma: median + sigma * np.tan(math.pi * (
 geometric = by_inverse(lambda u, p: np.ceil(np.log(u) / math.log1p(-p)))
 
 
-def bernoulli(rng: Generator, shape: Any, numpy: Any, p: float) -> np.ndarray:
-    """1 where a uniform number in double precision is less than p, and 0 elsewhere: its words decide, the lower one
-    only where the upper one is on the edge."""
+def bernoulli(rng: Generator, shape: Any, numpy: Any, p: float, value: float = 1) -> np.ndarray:
+    """1, or another value, where a uniform number in double precision is less than p, and 0 elsewhere: its words
+    decide, the lower one only where the upper one is on the edge."""
     upper, lower = divmod(math.ceil(p * 2.0**53), 1 << 32)
 
-    def make(count: int) -> np.ndarray:
-        words = rng._fx_twister.words(2 * count)
+    def make(words: np.ndarray) -> np.ndarray:
         high = words[0::2] & np.uint32(0x1FFFFF)
         made = high < upper
         if lower:
             on_edge = high == upper
             if np.count_nonzero(on_edge):
                 made |= on_edge & (words[1::2] < lower)
-        return made
+        return made if value == 1 else made * numpy.type(value)
 
-    return make_in_pieces(shape, numpy, make)
+    return make_in_pieces(rng, "pairs_of_words", shape, numpy, make)
 
 
 def log_normal(rng: Generator, shape: Any, numpy: Any, mean: float, std: float) -> np.ndarray:
@@ -298,36 +317,33 @@ def integers(rng: Generator, shape: Any, low: int, count: int, is_long: bool | N
     Args:
         is_long: whether each is made of two words; None: where the range is long.
     """
-    twister = rng._fx_twister
     if count >= SMALL_RANGE if is_long is None else is_long:
+        kind = "long_words"
 
-        def make(length: int) -> np.ndarray:
-            words = twister.long_words(length)
+        def make(words: np.ndarray) -> np.ndarray:
             if count == 1 << 64:
                 return words.view(np.int64)
             words %= np.uint64(count)
             words += np.uint64(low % (1 << 64))
             return words.view(np.int64)
     else:
+        kind, divisor = "words", np.uint32(count)
 
-        def make(length: int) -> np.ndarray:
-            words = twister.words(length)
+        def make(words: np.ndarray) -> np.ndarray:
             rest = (words - words // divisor * divisor).astype(np.int64)
             if low:
                 rest += low
             return rest
 
-        divisor = np.uint32(count)
-
-    return make_in_pieces(shape, np.dtype(np.int64), make)
+    return make_in_pieces(rng, kind, shape, np.dtype(np.int64), make)
 
 
 def permutation(rng: Generator, n: int) -> np.ndarray:
     """A random permutation of the numbers below n, by swaps of each with itself or a later one."""
     if n < 2:
         return np.arange(n)
-    words = rng._fx_twister.words if n < MANY_SWAPS else rng._fx_twister.long_words
-    drawn = make_in_pieces((n - 1,), np.dtype(np.uint32 if n < MANY_SWAPS else np.uint64), words)
+    kind, numpy = ("words", np.uint32) if n < MANY_SWAPS else ("long_words", np.uint64)
+    drawn = make_in_pieces(rng, kind, (n - 1,), np.dtype(numpy))
     swapped = native_function("permutation.swap_by_words")(drawn)
     if swapped is not None:
         return swapped

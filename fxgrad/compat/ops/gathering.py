@@ -13,7 +13,7 @@ import numpy as np
 
 from ...extend import aval_of, concretize, kind_of, native_function, ops
 from .._core.dtypes import short_name
-from .._core.memory import copy_rows
+from .._core.memory import copy_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.operation import operation
@@ -231,7 +231,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out=None) -> Any:
     if as_tuple:
         return tuple([make_tensor(tape, a.copy()) for a in ops.find_nonzero(np.atleast_1d(value))])
     found = np.argwhere(value) if value.ndim == 0 else np.stack(ops.find_nonzero(value), 1)
-    found = found if found.flags.c_contiguous else copy_rows(found)
+    found = found if found.flags.c_contiguous else copy_array(found)
     if out is not None:
         return out.resize_(found.shape).copy_(make_tensor(tape, found))
     return make_tensor(tape, found)

@@ -69,11 +69,11 @@ class JoinPlan:
         """Join arrays of the plan's shapes."""
         made = np.empty(self.shape, arrays[0].dtype)
         if self.merged is not None:
-            np.concatenate(arrays, self.axis, made.reshape(self.merged))
+            ops.store_joined(made.reshape(self.merged), arrays, self.axis)
         elif len(self.shape) > arrays[0].ndim:
-            np.stack(arrays, self.axis, made)
+            ops.store_joined(made, [x[..., None] for x in arrays], self.axis)
         else:
-            np.concatenate(arrays, self.axis, made)
+            ops.store_joined(made, arrays, self.axis)
         return made
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.costs import FUSED_ENTRIES, WHERE_ENTRIES
 from ..contraction import NUMBERS, dot_order, plan_contraction
-from ..conversion import goes_by_number
+from ..conversion import is_for_machine_code
 from ..matmul import dot, is_small
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def permutation(equation: Equation, operands: Sequence[str], name: Callable[[str
 
 def conversion(equation: Equation, operands: Sequence[str], name: Callable[[str, Any], str]) -> str | None:
     dtype = equation.params["dtype"]
-    if goes_by_number(equation.inputs[0].aval, dtype):  # for which the kernel has another way
+    if is_for_machine_code(equation.inputs[0].aval, dtype):  # for which the kernel has another way
         return None
     return f"{operands[0]}.astype({name(str(dtype), dtype)})"
 

@@ -44,6 +44,8 @@ STAND_INS = {
     f"{PACKAGE}.kernels.native.engine.mode": "lambda: 'never'",
     f"{PACKAGE}.kernels.philox.native_stream": f"lambda name: {NOTHING}",
     f"{PACKAGE}.kernels.registry.native_function": f"lambda name: {NOTHING}",
+    f"{PACKAGE}.kernels.registry.share_calls": "lambda function, units, *options, **more: function(0, units)",
+    f"{PACKAGE}.kernels.registry.worker_count": "lambda: 1",
     f"{PACKAGE}.ops.reduction.primitive_of": "lambda name: None",
     f"{PACKAGE}.ops.scatter.multiply_at": "lambda xp, out, at, u: None",  # for GPUs
 }

@@ -15,6 +15,6 @@ FUNCTIONS = {
     "ranking": "ranker",
     "streams": "draw draw_log_gamma fold",
     "totals": "reduce_natively",
-    "threads": "call_held share_calls",
+    "threads": "call_held share_calls worker_count",
     "twister": "block_maker",
 }

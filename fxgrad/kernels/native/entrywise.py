@@ -74,8 +74,7 @@ def compile_entrywise(name: str, dtype: np.dtype, params: dict[str, Any]) -> Any
 
 
 def convert_entries(x: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """Convert a dense array to or from half precision; or return None if NumPy, which goes number by number, is to do
-    so."""
+    """Convert a dense array to another dtype; or return None if NumPy is to do so."""
     if not (x.flags.c_contiguous and x.flags.aligned):
         return None
     key = "convert", x.dtype, dtype

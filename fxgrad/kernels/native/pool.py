@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.costs import ENTRY_TIME, POOL_TIME, POOLED_ENTRIES, TAP_TIME
-from ..memory import allocate
+from ..memory import allocate, zeros
 from ..windows import window_counts
 from . import engine
 from .correlation import lanes
@@ -184,6 +184,6 @@ def deposit(u: np.ndarray, places: np.ndarray, shape: Numbers) -> np.ndarray | N
         return None
     lead = u.ndim - len(shape)
     u, places = np.ascontiguousarray(u), np.ascontiguousarray(places, np.int64)
-    y = np.zeros((*u.shape[:lead], *shape), u.dtype)
+    y = zeros((*u.shape[:lead], *shape), u.dtype)
     share(run, prod(u.shape[:lead]), prod(shape), prod(places.shape[lead:]), u, places, y)
     return y

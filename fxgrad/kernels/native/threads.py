@@ -45,6 +45,11 @@ def thread_count() -> int:
     return os.cpu_count() or 1
 
 
+def worker_count() -> int:
+    """How many threads share calls of Python."""
+    return 1 if engine.mode() == "never" else thread_count()
+
+
 class Pool:
     """The worker threads besides the calling thread. They are started when they are first needed, again in a process
     that was forked, and end with the interpreter. They hand work over in machine code (`board`): between two steps of
@@ -144,7 +149,8 @@ class Crew:
             *[id(v) if is_object else v for is_object, v in zip(self.objects, arguments, strict=True)]
         )
         piece = -((first - last) // (PIECES * (helpers + 1)))
-        piece += -piece % (LINE if piece > 16 * LINE else 1)
+        if piece > 16 * LINE and type(self.native) is not CALLBACK:  # Python's units are larger than entries
+            piece += -piece % LINE
         return pool.share(pool.address, self.function, first, last, piece, helpers, self.kind, words)
 
 
@@ -154,7 +160,7 @@ def share_calls(
     """Call a function of Python, which lets go of the interpreter's lock, on pieces of units of work. To hand a piece
     over takes some ten microseconds. What calls BLAS `holds_blas` to one thread."""
     with HELD_BLAS if holds_blas and HELD_BLAS.is_needed() else NOTHING_HELD:
-        if engine.mode() == "never" or min(thread_count(), units, effort // THREAD_WORK) <= 1:
+        if min(worker_count(), units, effort // THREAD_WORK) <= 1:
             function(0, units)
             return
         done: list[int] = []

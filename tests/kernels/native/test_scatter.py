@@ -28,11 +28,12 @@ CASES = [
 DTYPES = ["f4", "f8", "i4", "i8", "c8", "c16", "f2", "u1"]
 
 
-@pytest.fixture(autouse=True, params=[1, 3])
+@pytest.fixture(autouse=True, params=[1, 5])
 def every_array_is_large(monkeypatch, request):
     monkeypatch.setattr(engine, "mode", lambda: "always")
     monkeypatch.setattr(selection, "INDEXED_ENTRIES", 1)
     monkeypatch.setattr(threads, "THREAD_WORK", 1)
+    monkeypatch.setattr(scatter, "SHARED_WIDTH", 1)
     monkeypatch.setattr(threads, "thread_count", lambda: request.param)
 
 

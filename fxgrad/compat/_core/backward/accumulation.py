@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import PLAIN, SINGLE_REFCOUNT, UnsupportedError, ensure_open, source_info, use_device_of
+from ....extend import PLAIN, SINGLE_REFCOUNT, UnsupportedError, ensure_open, ops, source_info, use_device_of
 from ....numpy import contraction
 from ..bits import has_bit
 from ..duals import dual_cotangent, dual_gradient, has_tangent
@@ -22,7 +22,6 @@ from ..memory import (
     copy_array,
     copy_with_strides,
     ensure_no_overlap,
-    fill,
     is_array,
     is_writable,
     memory_owner,
@@ -92,7 +91,7 @@ def take_array(box: list[Any], like=None) -> np.ndarray:
     if type(array) is not np.ndarray:
         return copy_array(array) if strides is None else copy_with_strides(array, strides)
     made = np.ndarray(array.shape, array.dtype, strides=strides)
-    fill(made, array)
+    ops.store(made, array)
     return made
 
 

@@ -37,11 +37,9 @@ def draw_kept(input, shape, p: float, scale: float = 1.0) -> Any:
     numpy = aval_of(input._fx_value).dtype
     order = like_order(input) if tuple(shape) == tuple(input.shape) else None
 
-    def sample(rng, size) -> np.ndarray:
-        kept = variates.bernoulli(rng, size, numpy, 1 - p)
-        return kept if scale == 1 else kept * numpy.type(scale)
-
-    return draw_tensor(sample, shape, None, order, input)
+    return draw_tensor(
+        lambda rng, size: variates.bernoulli(rng, size, numpy, 1 - p, scale), shape, None, order, input
+    )
 
 
 def dropout_factors(input, shape, p: float) -> Any:
