@@ -30,7 +30,7 @@ from .devices import CPU, CpuDevice
 from .dtypes import dtype_of, result_type, wide
 from .jitted import Jitted
 from .numpy import asarray
-from .programs import lift_program, lift_transform, map_leaves
+from .programs import lift_program, lift_transform, map_leaves, named_as
 from .sharding import place_all
 from .version import __version__, __version_info__
 
@@ -66,13 +66,23 @@ def jit(fun: Any = None, /, **options: Any) -> Any:
     key = tuple(sorted(options.items()))
     if type(fun) is not FunctionType or not is_hashable(key):
         return Jitted(fun, **options)
-    owner, known = fun.__dict__.get(JITTED, (None, {}))
-    if owner is not fun:  # `functools.wraps` has copied it
-        known = {}
-    if key not in known:
-        known[key] = Jitted(fun, **options)
-        fun.__dict__[JITTED] = fun, known
-    return known[key]
+    made = fun.__dict__.get(JITTED)
+    if made is None or made.owner is not fun:  # `functools.wraps` has copied it
+        made = fun.__dict__[JITTED] = Made(fun)
+    if key not in made.functions:
+        made.functions[key] = Jitted(fun, **options)
+    return made.functions[key]
+
+
+class Made:
+    """What `jit` has made of a function, by the options, so that `jit(f)(x)` compiles once: an attribute of the
+    function."""
+
+    def __init__(self, owner: Any = None):
+        self.owner, self.functions = owner, dict[Any, Any]()
+
+    def __reduce__(self) -> Any:
+        return Made, ()  # compiled code stays in its process
 
 
 def is_hashable(value: Any) -> bool:
@@ -84,7 +94,7 @@ def is_hashable(value: Any) -> bool:
     return True
 
 
-JITTED = "_fx_jitted"  # the attribute of a function that has what `jit` made of it, so that `jit(f)(x)` compiles once
+JITTED = "_fx_jitted"  # the attribute
 
 
 def pmap(fun: Any, axis_name: Any = None, *, in_axes: Any = 0, out_axes: Any = 0, **options: Any) -> Any:
@@ -95,7 +105,10 @@ def pmap(fun: Any, axis_name: Any = None, *, in_axes: Any = 0, out_axes: Any = 0
 def with_weak_results(fun: Any) -> Any:
     """Return a function with weak arrays for weak numbers: along the mapped axis they are no numbers any more."""
 
-    @wraps(fun, updated=())
+    if not callable(fun):
+        return fun
+
+    @named_as(fun)
     def function(*args: Any, **kwargs: Any) -> Any:
         return trees.map(weak_number, fun(*args, **kwargs), is_leaf=is_object)
 
