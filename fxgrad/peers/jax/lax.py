@@ -27,7 +27,7 @@ from ...lax.reductions import MONOIDS
 from ...lax.windows import REDUCTIONS
 from . import kinks
 from .acceptance import accept
-from .arrays import convert, value_of
+from .arrays import convert, value_of, weaken
 from .custom_rules import number_as_array
 from .dtypes import canonicalize_dtype, dtype_of, iinfo, result_type
 from .lifting import lift
@@ -168,7 +168,8 @@ def of_words(name: str) -> Callable[..., Any]:
 
     @wraps(function)
     def of_arrays(*args: Any) -> Any:
-        return function(*map(number_as_array, args))
+        made = function(*map(number_as_array, args))
+        return weaken(made) if all(type(a) is int for a in args) else made
 
     return of_arrays
 
