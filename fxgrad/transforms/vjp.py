@@ -512,7 +512,8 @@ def linear_transpose(fun: Callable[[*Arguments], Any], *primals: *Arguments) -> 
     ensure_linear(graph)
 
     def transposed(given: list[Any]) -> list[Any]:
-        cts = transpose_graph(graph, [], len(leaves), given)
+        with np.errstate(all="ignore"):  # as on the way back of `vjp`
+            cts = transpose_graph(graph, [], len(leaves), given)
         seen = {id(c) for c in given}
         return [
             np.zeros(a.shape, a.dtype) if c is None else unshare_cotangent(densify(project(c, a)), seen)

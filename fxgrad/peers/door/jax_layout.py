@@ -40,7 +40,7 @@ MIRRORS = {
             make_array_from_process_local_data make_array_from_single_device_arrays make_mesh reshard set_mesh
             shard_map smap;
         own jax.devices Shard;
-        transform . hessian jacfwd jacobian=jacrev jacrev remat=checkpoint checkpoint vmap;
+        transform . hessian jacfwd jacobian=jacrev jacrev remat=checkpoint checkpoint;
         program . closure_convert linear_transpose linearize vjp;
         own jax.callbacks pure_callback; value . block_until_ready;
         plain . checkpoint_policies default_device disable_jit float0
@@ -78,7 +78,7 @@ MIRRORS = {
     "jax.lax.linalg": "value lax.linalg",
     "jax.nn": "own jax.nn; strict nn",
     "jax.nn.initializers": "own jax.initializers",
-    "jax.numpy": f"own jax.numpy; own jax.places; program numpy {CALLING}; value numpy",
+    "jax.numpy": f"own jax.numpy; own jax.kinks; own jax.places; program numpy {CALLING}; value numpy",
     "jax.numpy.fft": "value numpy.fft",
     "jax.numpy.linalg": "own jax.linalg; value numpy.linalg",
     "jax.ops": "value ops segment_max segment_min segment_prod segment_sum",
@@ -214,6 +214,13 @@ MACHINERY = """
     experimental.pallas extend.mlir interpreters.mlir lib tools
 """
 UNLISTED = frozenset(f"jax.{path}" for path in MACHINERY.split())
+
+
+def set_conventions(is_open: bool) -> None:
+    """Let derivatives be NaN where JAX's are while the door is open: zeros of a `where` are numbers there."""
+    from ...ops.masked import Convention
+
+    Convention.keeps_support = not is_open
 
 
 def load_lifts() -> Mapping[str, Callable[..., Any]]:

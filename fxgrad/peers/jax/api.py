@@ -6,13 +6,16 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from functools import partial, wraps
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ... import transforms as _transforms  # noqa: F401  (loads what traced values have)
 from ...core import pytree
-from ...core.surface import is_object
+from ...core.arrays import as_value
+from ...core.interpreter import Tracer
+from ...core.surface import is_object, make_object
 from ...flatten_util import ravel_pytree as ravel
 from ...transforms import vmap as mapping
 from ...transforms.jvp import jvp as here_jvp
@@ -20,15 +23,14 @@ from ...transforms.vjp import grad as here_grad
 from ...transforms.vjp import value_and_grad as here_value_and_grad
 from ...transforms.vjp import vjp
 from . import trees
-from .arrays import Array, array_of
+from .arrays import Array, WeakArray, array_of, weaken
 from .config import config, debug_infs, debug_nans
 from .custom_rules import custom_gradient, custom_jvp, custom_vjp
 from .devices import CPU, CpuDevice
-from .dtypes import result_type, wide
+from .dtypes import dtype_of, result_type, wide
 from .jitted import Jitted
-from .lifting import weaken
 from .numpy import asarray
-from .programs import lift_program, lift_transform, map_leaves
+from .programs import lift_program, lift_transform, map_leaves, named_as
 from .sharding import place_all
 from .version import __version__, __version_info__
 
@@ -42,7 +44,7 @@ __all__ = [
     "local_device_count", "local_devices", "log_compiles", "named_call", "numpy_dtype_promotion",
     "numpy_rank_promotion", "pmap", "print_environment_info", "process_indices", "ravel_pytree", "softmax_custom_jvp",
     "thread_guard", "threefry_partitionable", "transfer_guard", "transfer_guard_device_to_device",
-    "transfer_guard_device_to_host", "transfer_guard_host_to_device", "value_and_grad",
+    "transfer_guard_device_to_host", "transfer_guard_host_to_device", "value_and_grad", "vmap",
 ]  # fmt: skip
 
 Device = CpuDevice
@@ -60,12 +62,74 @@ def jit(fun: Any = None, /, **options: Any) -> Any:
     as `out_shardings` says."""
     if fun is None:
         return partial(jit, **options)
-    return Jitted(fun, **{n: v for n, v in options.items() if n not in PLACING and v is not None})
+    options = {n: v for n, v in options.items() if n not in PLACING and v is not None}
+    key = tuple(sorted(options.items()))
+    if type(fun) is not FunctionType or not is_hashable(key):
+        return Jitted(fun, **options)
+    made = fun.__dict__.get(JITTED)
+    if made is None or made.owner is not fun:  # `functools.wraps` has copied it
+        made = fun.__dict__[JITTED] = Made(fun)
+    if key not in made.functions:
+        made.functions[key] = Jitted(fun, **options)
+    return made.functions[key]
+
+
+class Made:
+    """What `jit` has made of a function, by the options, so that `jit(f)(x)` compiles once: an attribute of the
+    function."""
+
+    def __init__(self, owner: Any = None):
+        self.owner, self.functions = owner, dict[Any, Any]()
+
+    def __reduce__(self) -> Any:
+        return Made, ()  # compiled code stays in its process
+
+
+def is_hashable(value: Any) -> bool:
+    """Whether a value can be the key of a dict."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+JITTED = "_fx_jitted"  # the attribute
 
 
 def pmap(fun: Any, axis_name: Any = None, *, in_axes: Any = 0, out_axes: Any = 0, **options: Any) -> Any:
     """Map a function over the devices, of which there is one: the mapped axes have the length 1."""
-    return jit(lift_transform(mapping.vmap)(fun, in_axes, out_axes, axis_name=axis_name))
+    return jit(vmap(fun, in_axes, out_axes, axis_name=axis_name))
+
+
+def with_weak_results(fun: Any) -> Any:
+    """Return a function with weak arrays for weak numbers: along the mapped axis they are no numbers any more."""
+
+    if not callable(fun):
+        return fun
+
+    @named_as(fun)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return trees.map(weak_number, fun(*args, **kwargs), is_leaf=is_object)
+
+    return function
+
+
+def weak_number(leaf: Any) -> Any:
+    """Return a weak number as a weak array, anything else as it is."""
+    if not is_weak(leaf):
+        return leaf
+    value = as_value(leaf._fx_value if type(leaf) is Array else leaf)
+    return make_object(WeakArray, value if isinstance(value, Tracer) else np.asarray(value, dtype_of(value)))
+
+
+mapped = lift_transform(mapping.vmap)
+
+
+@wraps(mapped)
+def vmap(fun: Any, *args: Any, **options: Any) -> Any:
+    """Map a function over leading axes: `fx.vmap`, with weak results where the function's are."""
+    return mapped(with_weak_results(fun), *args, **options)
 
 
 def devices(backend: str | None = None) -> list[Any]:
@@ -111,7 +175,7 @@ forward = lift_program(here_jvp)
 def weak_as(tangent: Any, result: Any) -> Any:
     """Return a tangent, as a weak number if it belongs to one."""
     is_weak = type(result) is type(tangent) is Array and result.weak_type and result.dtype == tangent.dtype
-    return array_of(weaken(tangent._fx_value)) if is_weak else tangent
+    return weaken(tangent) if is_weak else tangent
 
 
 def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
@@ -169,7 +233,7 @@ def is_weak(leaf: Any) -> bool:
 def weak_where(given: Any, gradients: Any) -> Any:
     """Return gradients, weak where the arguments are."""
     return trees.map(
-        lambda leaf, g: array_of(weaken(g._fx_value)) if is_weak(leaf) and type(g) is Array else g,
+        lambda leaf, g: weaken(g) if is_weak(leaf) and type(g) is Array else g,
         given, gradients, is_leaf=is_object,
     )  # fmt: skip
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy import ndarray
 
 from ... import numpy as fnp
+from ... import ops
 from ...core import pytree
 from ...core.arrays import as_value
 from ...core.aval import PLAIN, SCALARS, aval_of, is_differentiable
@@ -31,11 +31,12 @@ from .dtypes import (
     SINGLE,
     ScalarKind,
     dtype_of,
-    fit,
     fit_integer,
     fit_number,
     narrow,
+    outranks,
     with_common_dtype,
+    wrap_number,
 )
 from .errors import as_jax_raises
 from .indices import BOUNDS, check_index, is_simple, is_within
@@ -116,7 +117,6 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
     size = property(lambda self: int(np.prod(self.shape)), doc="The number of entries.")
     itemsize = property(lambda self: self.dtype.itemsize, doc="The bytes of an entry.")
     nbytes = property(lambda self: self.size * self.itemsize, doc="The bytes of all entries.")
-    at = property(lambda self: At(self), doc="Updated copies: `x.at[index].set(values)`.")
     vma = property(lambda self: frozenset(), doc="The axes of meshes along which it differs: none.")
 
     @property
@@ -183,6 +183,8 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
         return (self[i] for i in range(self.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
+        if operand_of(value) is NotImplemented:
+            raise TypeError(f"an array has numbers, among which a {type(value).__name__} cannot be")
         return bool((self == value).any())
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
@@ -262,6 +264,9 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
         """Return the array."""
         return self
 
+    def delete(self) -> None:
+        """Give up the array: its memory is freed when nothing holds it."""
+
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """Return the array: there is one device."""
         return self
@@ -284,8 +289,50 @@ def describe_traced(array: Array) -> str:
     return f"JitTracer({'~' * array.weak_type}{kind})"
 
 
+class WeakArray(Array):
+    """An array that takes the precision of others beside it, as Python's numbers do: what was made of these alone, or
+    of integers and a floating-point number. Weak numbers themselves are held as such, by an `Array`."""
+
+    __slots__ = ()
+    weak_type = property(lambda self: True)  # type: ignore[assignment]
+
+    @staticmethod
+    def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
+        array = NEW(WeakArray)
+        array._fx_value = narrow(value)
+        return array
+
+    @classmethod
+    def __fxgrad_unflatten__(cls, _: None, leaves: Any) -> Any:
+        return make_object(WeakArray, *leaves)
+
+    def __getitem__(self, key: Any) -> Any:
+        return weaken(super().__getitem__(key))
+
+    def reshape(self, *shape: Any, order: str = "C", **options: Any) -> Any:
+        return weaken(super().reshape(*shape, order=order, **options))
+
+    def transpose(self, *axes: Any) -> Any:
+        return weaken(super().transpose(*axes))
+
+
 NEW = Array.__new__
-INSTANCES.add(Array)
+INSTANCES.update([Array, WeakArray])
+
+
+def weaken(value: Any) -> Any:
+    """Return an array, or the value of one, as a weak array or number; truth values are never weak."""
+    value = value_of(value)
+    if dtype_of(value).kind == "b" or not hasattr(value, "shape"):
+        return array_of(value)
+    number = value if value.shape else ops.weaken(value)
+    is_number = type(number) in SCALARS or (isinstance(number, Tracer) and number.aval.weak)  # but under vmap
+    return array_of(number) if is_number else WeakArray.__fxgrad_object__(value)
+
+
+def strengthen(value: Any) -> Any:
+    """Return a weak array as one that is not; anything else as it is."""
+    return array_of(value._fx_value) if type(value) is WeakArray else value
 
 
 # -- values and arrays -----------------------------------------------------------------------------------------------
@@ -309,7 +356,7 @@ def value_of(argument: Any) -> Any:
         if type(argument.start) in BOUNDS and type(argument.stop) in BOUNDS and type(argument.step) in BOUNDS:
             return argument
         return slice(*map(index_of, (argument.start, argument.stop, argument.step)))
-    if is_object(argument) and argument._fx_is_box:
+    if is_object(argument) and (argument._fx_is_box or kind is WeakArray):
         return argument._fx_value
     if hasattr(kind, "__jax_array__"):
         return argument.__jax_array__()._fx_value
@@ -417,6 +464,10 @@ def operand_of(other: Any) -> Any:
 
 def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bool = False) -> Any:
     """Make the method of an operator of two operands: of a function, and of what computes it on NumPy's arrays."""
+    current = CURRENT.get
+    keeps_weak = (
+        plain not in (operator.pow, operator.matmul) and getattr(plain, "__module__", "") == "_operator"
+    )
 
     def method(self: Array, other: Any) -> Any:
         a = self._fx_value
@@ -424,7 +475,9 @@ def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bo
         # Mostly, and quicker.
         if (type(a) is ndarray or type(a) is FLOAT) and ((dtype := a.dtype) is SINGLE or dtype is WORD):
             kind = type(b)
-            if b.dtype is dtype if kind is ndarray or kind is FLOAT else kind in SCALARS:
+            if (
+                b.dtype is dtype if kind is ndarray or kind is FLOAT else kind in SCALARS
+            ) and not current().observer:
                 try:
                     y = run_silently(plain, b, a) if reflected else run_silently(plain, a, b)
                     # As `array_of`, without its call.
@@ -432,6 +485,8 @@ def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bo
                         array = NEW(Array)
                         array._fx_value = y
                         return array
+                    if kind in SCALARS and outranks(b, dtype):
+                        return weaken(y)
                     return array_of(y)
                 except Exception:  # which is explained below, unless another thread computes
                     pass
@@ -440,14 +495,19 @@ def make_operator(function: Callable[[Any, Any], Any], plain: Any, reflected: bo
         if type(b) in SCALARS:
             if type(a) not in SCALARS and a.dtype is not SINGLE and a.dtype.kind == "V":
                 b = fit_number(b, a.dtype)
+            elif type(b) is int and type(a) not in SCALARS and a.dtype.kind in "iu":
+                b = wrap_number(b, a.dtype)
         elif b is NotImplemented:
             return NotImplemented
         elif type(a) in SCALARS or a.dtype is not b.dtype:
             a, b = with_common_dtype([a, b])
+        is_weak = type(b) in SCALARS and type(a) not in SCALARS and outranks(b, a.dtype)
         if reflected:
             a, b = b, a
         try:
-            return array_of(function(a, b) if GET_STATE() is IGNORE else call_silently(function, a, b))
+            call = plain if keeps_weak and not current().observer else function
+            y = call(a, b) if GET_STATE() is IGNORE else call_silently(call, a, b)
+            return weaken(y) if is_weak else array_of(y)
         except (ValueError, TypeError) as error:
             raise as_jax_raises(error, function.__name__, (a, b)) from None
 
@@ -459,16 +519,17 @@ def make_conversion(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda self: function(self._fx_value)
 
 
-OPERATORS = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift",
-)  # fmt: skip
+OPERATORS = {
+    "add": fnp.add, "sub": fnp.subtract, "mul": fnp.multiply, "truediv": fnp.divide, "floordiv": fnp.floor_divide,
+    "mod": fnp.remainder, "pow": fnp.power, "matmul": fnp.matmul, "and": fnp.bitwise_and, "or": fnp.bitwise_or,
+    "xor": fnp.bitwise_xor, "lshift": fnp.left_shift, "rshift": fnp.right_shift,
+}  # fmt: skip
 
 
 def attach_operators() -> None:
     """Give arrays Python's operators."""
-    for name in OPERATORS:
+    for name, function in OPERATORS.items():
         plain = getattr(operator, f"__{name}__")
-        function = {"pow": fnp.power, "matmul": fnp.matmul}.get(name, plain)
         setattr(Array, f"__{name}__", make_operator(function, plain))
         setattr(Array, f"__r{name}__", make_operator(function, plain, reflected=True))
     for name, ufunc in COMPARISONS.items():
@@ -481,102 +542,3 @@ COMPARISONS = {
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
 }  # fmt: skip
 attach_operators()
-
-
-# -- indices ---------------------------------------------------------------------------------------------------------
-class At:
-    """`x.at`, which takes an index."""
-
-    __slots__ = ("array",)
-
-    def __init__(self, array: Array):
-        self.array = array
-
-    def __getitem__(self, key: Any) -> IndexedUpdate:
-        key = value_of(key)
-        check_index(key)
-        return IndexedUpdate(self.array, key)
-
-
-class IndexedUpdate:
-    """Entries of an array that are to be read or updated. Integers out of bounds are left out by updates, and by `get`
-    replaced by the nearest, unless `mode` says otherwise."""
-
-    __slots__ = ("array", "key")
-
-    def __init__(self, array: Array, key: Any):
-        self.array, self.key = array, key
-
-    def apply_method(self, name: str, values: tuple[Any, ...], mode: Any, options: dict[str, Any]) -> Any:
-        """Call the method of `fxgrad.numpy.at` of this name."""
-        x = as_value(self.array._fx_value)
-        if mode is not None:
-            mode = getattr(mode, "name", str(mode)).lower()
-        if name == "divide" and aval_of(x).dtype.kind in "biu":
-            x = as_value(convert(x, float)._fx_value)
-        if mode is None and not is_within(self.key, self.array.shape):
-            mode = "clip" if name == "get" else "drop"
-        if mode in ("fill_or_drop", "promise_in_bounds"):
-            mode = "fill" if mode == "fill_or_drop" else None
-        if name not in ("get", "apply"):
-            values = tuple([fit(value_of(v), aval_of(x).dtype) for v in values])
-        method = getattr(FullAt(x)[self.key], name)
-        if options:
-            options = {n: value_of(v) for n, v in options.items()}
-        return array_of(method(*values, mode=mode, **options))
-
-
-def write_copy(x: Any, key: Any, ufunc: Any, given: Any) -> Any:
-    """Return a copy of NumPy's array with numbers written, or combined with entries by a ufunc: None unless it is seen
-    at once that they fit."""
-    is_array = type(key) is ndarray and key.dtype.kind in "iu"
-    if not (is_within(key, x.shape) if is_array else is_simple(key, x.shape)):
-        return None
-    value = fit(value_of(given), x.dtype)
-    if type(value) not in SCALARS and (type(value) not in PLAIN or value.shape not in ((), x[key].shape)):
-        return None
-    y = x.copy()
-    try:
-        if is_array and ufunc is not None:
-            ufunc.at(y, key, value)
-        else:
-            y[key] = value if ufunc is None else ufunc(y[key], value)
-    except (OverflowError, TypeError, ValueError):  # which is explained elsewhere
-        return None
-    return array_of(y)
-
-
-WRITES = {
-    "set": None, "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "mul": np.multiply,
-    "divide": np.divide, "min": np.minimum, "max": np.maximum,
-}  # fmt: skip
-
-
-def make_update(name: str) -> Callable[..., Any]:
-    """Make a method of `IndexedUpdate`."""
-    can_write, ufunc = name in WRITES, WRITES.get(name)
-
-    def method(self: IndexedUpdate, *values: Any, mode: Any = None, **options: Any) -> Any:
-        x = self.array._fx_value
-        is_plain = can_write and type(x) is ndarray and (ufunc is None or x.dtype is SINGLE)
-        if is_plain and mode is None and len(values) == 1 and not options and not CURRENT.get().observer:
-            made = call_silently(write_copy, x, self.key, ufunc, values[0])
-            if made is not None:
-                return made
-        for unused in ("out_sharding", "wrap_negative_indices"):
-            options.pop(unused, None)
-        if name == "apply":
-            values = (partial(call_on_array, values[0]),)
-        return self.apply_method(name, values, mode, options)
-
-    method.__name__, method.__doc__ = name, getattr(FullAt(0.0)[()], name).__doc__
-    return method
-
-
-def call_on_array(function: Callable[[Any], Any], value: Any) -> Any:
-    """Call a program's function of an array on a value."""
-    return value_of(function(array_of(value)))
-
-
-for _name in ("get", "set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"):
-    setattr(IndexedUpdate, _name, make_update(_name))

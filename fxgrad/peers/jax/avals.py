@@ -62,6 +62,10 @@ class ShapeDtypeStruct(here.ShapeDtypeStruct):
         self.dtype = canonicalize_dtype(self.dtype)
         self.sharding, self.weak_type = sharding, weak_type
 
+    def __repr__(self) -> str:
+        text = super().__repr__()
+        return f"{text[:-1]}, weak_type=True)" if self.weak_type else text
+
     def placeholder(self) -> Any:
         """Return zeros of the shape and dtype, which take no memory."""
         return np.broadcast_to(np.zeros((), self.dtype), self.shape)

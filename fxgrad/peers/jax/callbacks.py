@@ -10,6 +10,7 @@ import numpy as np
 from ...core import pytree
 from ...transforms import callback as here
 from .arrays import array_of, value_of
+from .dtypes import narrow
 from .programs import is_value, map_leaves
 
 __all__ = ["io_callback", "pure_callback"]
@@ -22,7 +23,7 @@ def on_known_arrays(callback: Callable[..., Any]) -> Callable[..., Any]:
         args, kwargs = pytree.map(
             lambda leaf: array_of(np.asarray(leaf)) if is_value(leaf) else leaf, (args, kwargs)
         )
-        return pytree.map(np.asarray, callback(*args, **kwargs))
+        return pytree.map(lambda y: narrow(np.asarray(y)), callback(*args, **kwargs))
 
     return called
 

@@ -46,6 +46,7 @@ class OnArrays:
     """What both have in common: the function and its rules are called on arrays, and return arrays."""
 
     nondiff_positions: Any
+    compares_results = False  # a program may see how often its function is called
 
     def __init__(self, fun: Callable[..., Any], *args: Any, **options: Any):
         super().__init__(self.see_arrays(fun), *args, **options)  # type: ignore[call-arg]

@@ -100,6 +100,8 @@ class ScalarKind(type):
     def __call__(cls, value: Any = 0) -> Any:
         from .arrays import array_of  # arrays have dtypes
 
+        if type(value) is int and cls.dtype.kind in "iu":
+            check_integer(value, canonicalize_dtype(cls.dtype))
         with np.errstate(all="ignore"):
             return array_of(np.asarray(getattr(value, "_fx_value", value)).astype(cls.dtype)[()])
 
@@ -211,6 +213,13 @@ def common_dtype(dtypes: Iterable[Any]) -> Any:
     return canonicalize_dtype(common)
 
 
+def promote_types(a: Any, b: Any) -> Any:
+    """Return the dtype of an operation on arrays of two dtypes."""
+    dtypes = [np.dtype(dtype_or_kind(t)) for t in (a, b)]
+    found = [dtype for dtype in dtypes if is_differentiable(dtype)] or dtypes
+    return join_halves(found[0], found[-1])
+
+
 def join_halves(one: Any, other: Any) -> Any:
     """Return the common dtype of two: single precision for the two kinds of half precision."""
     if {one.name, other.name} == {"bfloat16", "float16"}:
@@ -229,7 +238,19 @@ def result_type(*args: Any) -> Any:
         return common_dtype(weak)
     common = common_dtype(strong)
     numbers = [np.zeros((), common), *(dtype.type(0).item() for dtype in weak)]
-    return canonicalize_dtype(np.result_type(*numbers)) if common.kind != "V" else common
+    if common.kind == "V":
+        return np.dtype(np.complex64) if any(dtype.kind == "c" for dtype in weak) else common
+    return canonicalize_dtype(np.result_type(*numbers))
+
+
+# Kinds of dtypes, from those which take the dtype of others beside them.
+RANKS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+NUMBER_RANKS = {bool: 0, int: 1, float: 2, complex: 3}
+
+
+def outranks(number: Any, dtype: Any) -> bool:
+    """Whether a Python number decides on the dtype of an operation with arrays of one: then the result is weak."""
+    return RANKS[dtype.kind] < min(NUMBER_RANKS[type(number)], 2)
 
 
 SINGLE = np.dtype(np.float32)
@@ -281,6 +302,8 @@ def fit(value: Any, dtype: Any) -> Any:
     if type(value) in SCALARS:
         if type(value) is float and dtype.kind == "f":
             return value
+        if type(value) is int and dtype.kind in "iu":
+            return wrap_number(value, dtype)
         return dtype.type(value) if np.result_type(dtype, value) != dtype else value
     return cast(as_value(value), dtype)
 
@@ -290,6 +313,22 @@ def fit_number(value: Any, dtype: Any) -> Any:
     kind of the number goes. NumPy takes it for one of double precision."""
     kinds = (bool, int, float) if is_differentiable(dtype) else (bool, int)
     return np.asarray(value, dtype) if type(value) in kinds else value
+
+
+def check_integer(value: int, dtype: Any = np.int32) -> None:
+    """Raise an error for a Python integer of which no array of a dtype can be made."""
+    bounds = np.iinfo(dtype)
+    if not bounds.min <= value <= bounds.max:
+        raise OverflowError(f"Python integer {value} out of bounds for {np.dtype(dtype)}")
+
+
+def wrap_number(value: int, dtype: Any) -> Any:
+    """Return an integer for an operation with others of a dtype: what this cannot hold as its last bits."""
+    bounds = np.iinfo(dtype)
+    if bounds.min <= value <= bounds.max:
+        return value
+    check_integer(value, dtype_of(0))
+    return np.int64(value).astype(dtype)
 
 
 def fit_integer(value: int) -> Any:

@@ -19,17 +19,18 @@ from .arrays import NEW, Array, array_of
 from .dtypes import DEPENDENT, SINGLE
 from .programs import on_arrays
 from .sharding import place_all
+from .stages import Lowered
 
 
 class Results:
     """How the flat results of a program are put together: values as arrays, dicts in the order of their keys. Arrays
     whose dtype the Graph knows are not looked at again."""
 
-    __slots__ = ("unflatten",)
+    __slots__ = ("treedef", "unflatten")
 
     def __init__(self, structure: Any, avals: Sequence[Aval]):
         kinds = object_kinds(structure)
-        treedef = trees.in_order(with_object_kinds(structure, [None] * len(kinds)))
+        self.treedef = treedef = trees.in_order(with_object_kinds(structure, [None] * len(kinds)))
         names: dict[str, Any] = {"ndarray": ndarray, "new": NEW, "Array": Array, "array_of": array_of}
         statements = []
         for i, (kind, aval) in enumerate(zip(kinds, avals, strict=True)):
@@ -78,6 +79,16 @@ class Jitted(jitting.jit):
     def call_with_references(self, *args: Any) -> Any:
         """Call the function, which is given references or closes over some."""
         return call_silently(super().call_with_references, *args)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Stage and compile for these arguments, without running anything."""
+        lowered = call_silently(super().lower, *args, **kwargs)
+        lowered.entry.structure = Results(lowered.entry.structure, lowered.entry.graph.out_avals)
+        return Lowered(lowered)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return shapes and dtypes of the results."""
+        return self.lower(*args, **kwargs).out_info
 
     def compile(self, *args: Any) -> Any:
         """Stage and compile the function."""

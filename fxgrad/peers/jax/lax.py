@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 from functools import partial, wraps
+from inspect import unwrap
 from typing import Any
 
 import numpy as np
@@ -22,23 +23,27 @@ from ...lax import (
     RoundingMethod,
     ScatterDimensionNumbers,
 )
+from ...lax.reductions import MONOIDS
+from ...lax.windows import REDUCTIONS
+from . import kinks
 from .acceptance import accept
-from .arrays import convert, value_of
+from .arrays import convert, value_of, weaken
 from .custom_rules import number_as_array
 from .dtypes import canonicalize_dtype, dtype_of, iinfo, result_type
 from .lifting import lift
 from .primitives import SHOWN_BY_LAX
-from .programs import lift_program, map_leaves
+from .programs import lift_program, map_leaves, with_arrays
 from .sharding import place_all
 from .special import polygamma as derivative_of_digamma
 
 globals().update(SHOWN_BY_LAX)
 __all__ = [
     *SHOWN_BY_LAX, "FftType", "GatherDimensionNumbers", "GatherScatterMode", "Precision", "RoundingMethod",
-    "ScatterDimensionNumbers", "approx_max_k", "approx_min_k", "bitcast_convert_type", "broadcast_like", "composite",
-    "cond", "conj", "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota", "mulhi",
-    "platform_dependent", "polygamma", "ragged_dot", "random_gamma_grad", "reduce_max", "reduce_min", "scan",
-    "shape_as_value", "stop_gradient", "top_k", "with_sharding_constraint",
+    "ScatterDimensionNumbers", "abs", "approx_max_k", "approx_min_k", "bitcast_convert_type", "broadcast_like", "clamp",
+    "clz", "composite", "cond", "conj", "convert_element_type", "custom_root", "fft", "full", "igamma_grad_a", "iota",
+    "mulhi", "platform_dependent", "polygamma", "population_count", "ragged_dot", "random_gamma_grad", "reduce",
+    "reduce_max", "reduce_min", "reduce_window", "scan", "shape_as_value", "shift_right_logical", "stop_gradient",
+    "top_k", "with_sharding_constraint",
 ]  # fmt: skip
 
 
@@ -65,6 +70,26 @@ def custom_root(
     )
 
 
+abs, clamp = accept("lax.abs", kinks.absolute), accept("lax.clamp", kinks.clamp)
+
+
+def reducing(function: Callable[..., Any], operations: Any) -> Callable[..., Any]:
+    """Return a function that reduces entries by one of the user's, or by one of `jax.lax`: those which have a way and
+    derivatives of their own are seen as this library's."""
+    by_own, by_any = with_arrays(function), lift_program(function)
+
+    @wraps(function)
+    def reduced(operands: Any, init_values: Any, computation: Any, *args: Any, **options: Any) -> Any:
+        known = unwrap(computation)
+        if known in operations and getattr(operands, "dtype", None) is not np.dtype(bool):
+            return by_own(operands, init_values, known, *args, **options)
+        return by_any(operands, init_values, computation, *args, **options)
+
+    return reduced
+
+
+reduce = reducing(lax.reduce, MONOIDS)
+reduce_window = reducing(lax.reduce_window, REDUCTIONS)
 find_root = lift_program(lax.custom_root)
 choose = lift_program(lax.cond)
 go_through = lift_program(lax.scan)
@@ -135,6 +160,21 @@ def platform_dependent(*args: Any, default: Callable[..., Any] | None = None, **
             f"platform_dependent: functions for {sorted(per_platform)}, none for the CPU", hint="default="
         )
     return function(*map_leaves(args))
+
+
+def of_words(name: str) -> Callable[..., Any]:
+    """Return a function of bits, in which Python's integers have as many as those of arrays."""
+    function = accept(f"lax.{name}", lift(getattr(lax, name)))
+
+    @wraps(function)
+    def of_arrays(*args: Any) -> Any:
+        made = function(*map(number_as_array, args))
+        return weaken(made) if all(type(a) is int for a in args) else made
+
+    return of_arrays
+
+
+clz, population_count, shift_right_logical = map(of_words, ("clz", "population_count", "shift_right_logical"))
 
 
 # -- products --------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache, wraps
 from typing import Any
 
@@ -12,14 +12,15 @@ import numpy as np
 from numpy import ndarray
 
 from ... import numpy as fnp
-from ... import ops
 from ...core import pytree
 from ...core.aval import SCALARS, is_differentiable
 from ...core.fp_errors import ERROR_STATE, IGNORE, call_silently, run_silently
 from ...core.interpreter import CURRENT, Tracer
-from .arrays import NEW, Array, array_of, described, value_of
+from ...core.surface import is_object
+from .arrays import NEW, OPERATORS, Array, WeakArray, array_of, described, operand_of, value_of, weaken
 from .devices import Sharding, as_sharding
 from .dtypes import (
+    RANKS,
     SINGLE,
     ScalarKind,
     canonicalize_dtype,
@@ -89,7 +90,7 @@ def straight_values(meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> tupl
     """Return the values of arguments, if the function can be called on them as they are, and whether NumPy's can: if
     its arrays have one dtype, that of most. Otherwise None."""
     known: Any = None
-    is_plain, first = meaning.plain is not None, meaning.first
+    is_plain, first, is_inexact = meaning.plain is not None, meaning.first, False
     values: list[Any] = []
     if len(args) > meaning.limit or (kwargs and not is_straight(meaning, kwargs)):
         return None, False
@@ -105,6 +106,7 @@ def straight_values(meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> tupl
             kind is tuple and len(values) >= meaning.operands and is_shape(a)
         ):
             values.append(a)
+            is_inexact = is_inexact or kind is float
             continue
         elif (kind is tuple or kind is list) and len(values) >= meaning.operands:
             parts = [part._fx_value for part in a if type(part) is Array]
@@ -128,6 +130,8 @@ def straight_values(meaning: Meaning, args: Any, kwargs: dict[str, Any]) -> tupl
                 known = dtype
         values.append(a)
     if known is None and not meaning.creates:
+        return None, False
+    if is_inexact and known is WORD and meaning.keeps_weak:  # the number decides on the dtype
         return None, False
     if is_plain and type(values[0]) is ndarray and values[0].size >= meaning.below:
         is_plain = False
@@ -159,6 +163,8 @@ def call_as_meant(function: Callable[..., Any], meaning: Meaning, args: Any, kwa
     if meaning.operands:
         refuse_lists(meaning.name, args[: meaning.operands])
     see = described if meaning.is_question else value_of
+    rank = weak_rank([*args[meaning.first :], *kwargs.values()]) if meaning.keeps_weak else 0
+    args = settle_weak(meaning, args)
     values: Any = [a._fx_value if type(a) is Array else see(a) for a in args]
     if len(args) > meaning.limit:
         refuse_out(meaning.name, args, meaning.limit)
@@ -190,18 +196,55 @@ def call_as_meant(function: Callable[..., Any], meaning: Meaning, args: Any, kwa
     if isinstance(place, Sharding):
         return array_of(y).placed(place)
     if common is not None:
-        return pytree.map(lambda part: rounded(part, common), y)
-    if not kwargs and is_small(y):
+        y = pytree.map(lambda part: rounded(part, common), y)
+    elif not kwargs and is_small(y):
         y = widen(function, values, y)
-    if meaning.keeps_weak and are_weak(values[meaning.first :]):
-        return pytree.map(weaken, y)
-    return y
+    return pytree.map(lambda part: weak_of_rank(part, rank), y) if rank else y
 
 
-def are_weak(values: Any) -> bool:
-    """Whether all operands are weak, of those which are no truth values of Python's."""
-    numbers = [v for v in values if type(v) is not bool and v is not None]
-    return bool(numbers) and all([is_weak(v) for v in numbers])
+def weak_rank(operands: Any) -> int:
+    """Return the least rank of a kind that a result has by its weak operands, or 0 if others decide on it."""
+    strong, weak = -1, 0
+    for operand in entries_of(operands):
+        if is_weak(operand):
+            weak = max(weak, RANKS.get(dtype_of(value_of(operand)).kind, 4))
+        elif type(operand) is bool or (hasattr(operand, "dtype") and hasattr(operand, "shape")):
+            strong = max(strong, RANKS.get(dtype_of(value_of(operand)).kind, 4))
+        elif isinstance(operand, np.dtype | str | type):
+            return 0  # the dtype of the result
+    if strong < 0:
+        return min(weak, 1)
+    return weak if strong < min(weak, 2) else 0  # complex numbers have the precision of floats beside them
+
+
+def entries_of(operands: Any) -> Iterator[Any]:
+    """The operands, and those in lists."""
+    for operand in operands:
+        if type(operand) is list or type(operand) is tuple:
+            yield from entries_of(operand)
+        else:
+            yield operand
+
+
+def settle_weak(meaning: Meaning, operands: Any) -> Any:
+    """Return operands with arrays in the common dtype for weak ones, if their dtypes are to be one."""
+    if not (meaning.promotes or meaning.rounds) or not any(
+        type(x) is WeakArray for x in entries_of(operands)
+    ):
+        return operands
+    strong = [
+        x for x in entries_of(operands) if not is_weak(x) and hasattr(x, "dtype") and hasattr(x, "shape")
+    ]
+    return [x if i < meaning.first else settle_entry(x, strong) for i, x in enumerate(operands)]
+
+
+def settle_entry(operand: Any, strong: list[Any]) -> Any:
+    """Return a weak array, or those in a list, in the dtype that it has beside others."""
+    if type(operand) is list or type(operand) is tuple:
+        return type(operand)([settle_entry(x, strong) for x in operand])
+    if type(operand) is not WeakArray or not strong:
+        return operand
+    return operand.astype(result_type(*strong, operand.dtype.type(0).item()))
 
 
 def is_weak(value: Any) -> bool:
@@ -209,14 +252,15 @@ def is_weak(value: Any) -> bool:
     kind = type(value)
     if kind in SCALARS:
         return kind is not bool
-    return isinstance(value, Tracer) and value.aval.weak and value.aval.dtype.kind != "b"
+    if isinstance(value, Tracer):
+        return value.aval.weak and value.aval.dtype.kind != "b"
+    return is_object(value) and isinstance(value, Array) and value.weak_type and value.dtype.kind != "b"
 
 
-def weaken(value: Any) -> Any:
-    """Return a result of weak operands, which is weak unless it is a truth value."""
-    if getattr(value, "shape", None) != () or value.dtype.kind == "b":
-        return value
-    return ops.weaken(value)
+def weak_of_rank(value: Any, rank: int) -> Any:
+    """Return a result as a weak one unless its kind is of a lower rank."""
+    dtype = getattr(value, "dtype", None)
+    return weaken(value) if dtype is not None and RANKS.get(dtype.kind, 0) >= rank else value
 
 
 def precision_of(values: Any, floats: bool) -> Any:
@@ -294,6 +338,17 @@ METHODS = [
 PROPERTIES = {"T": fnp.transpose, "mT": fnp.matrix_transpose, "real": fnp.real, "imag": fnp.imag}
 
 
+def make_weak_operator(function: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
+    """Make the method of an operator of weak arrays: of a lifted function."""
+
+    def method(self: WeakArray, other: Any) -> Any:
+        if operand_of(other) is NotImplemented:
+            return NotImplemented
+        return function(other, self) if reflected else function(self, other)
+
+    return method
+
+
 def attach_methods() -> None:
     """Give arrays the methods that are functions of `fxgrad.numpy`; `places` gives them those that differ."""
     for name in ("neg", "abs", "invert"):
@@ -303,6 +358,9 @@ def attach_methods() -> None:
     for name, function in PROPERTIES.items():
         setattr(Array, name, property(lift(function)))
     Array.__round__ = round_array  # type: ignore[attr-defined]
+    for name, function in OPERATORS.items():
+        setattr(WeakArray, f"__{name}__", make_weak_operator(lift(function)))
+        setattr(WeakArray, f"__r{name}__", make_weak_operator(lift(function), reflected=True))
 
 
 def round_array(x: Any, digits: int | None = None) -> Any:

@@ -59,13 +59,18 @@ FLOATING = frozenset([
 # Functions of entries whose results are no longer weak in JAX, and others whose results stay weak, as do all functions
 # of the packages below.
 STRONG = frozenset([
-    "angle", "beta", "bitwise_count", "dawsn", "erfcx", "exp1", "expi", "fresnel", "frexp", "gamma", "gammasgn",
-    "gelu", "ldexp", "log10", "log2", "log_ndtr", "loggamma", "nan_to_num", "ndtr", "ndtri", "owens_t", "poch",
-    "sici", "spacing", "spence", "wofz",
+    "angle", "beta", "bitwise_count", "dawsn", "dynamic_update_slice", "erfcx", "exp1", "expi", "fresnel", "frexp",
+    "gamma", "gammasgn", "gelu", "ldexp", "log10", "log2", "log_ndtr", "loggamma", "logsumexp",
+    "nan_to_num", "ndtr", "ndtri", "owens_t", "poch", "segment_max", "segment_min", "segment_prod", "segment_sum",
+    "sici", "softmax", "spacing", "spence", "standardize", "wofz",
 ])  # fmt: skip
 WEAK = frozenset([
-    "clip", "copy", "empty_like", "fabs", "full_like", "i0", "imag", "kron", "ones_like", "real", "round", "sinc",
-    "where", "zeros_like",
+    "append", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "clamp", "clip", "column_stack", "concat",
+    "concatenate", "copy", "diag", "diagonal", "diff", "dot", "dstack", "einsum", "empty_like", "expand_dims", "fabs",
+    "flip", "full", "full_like", "hstack", "i0", "imag", "inner", "invert", "kron", "matmul", "matrix_transpose",
+    "moveaxis", "neg", "ones_like", "outer", "pad", "partition", "ravel", "real", "repeat", "reshape", "roll", "round",
+    "select", "sinc", "sort", "split", "squeeze", "stack", "swapaxes", "take", "tensordot", "tile", "transpose",
+    "vdot", "vstack", "where", "zeros_like",
 ])  # fmt: skip
 # Functions whose first argument may be a list, or is no array; others of the packages below refuse lists for arrays.
 LISTING = frozenset([

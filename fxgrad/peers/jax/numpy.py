@@ -9,11 +9,23 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
+from ...core import pytree
 from ...core.aval import SCALARS
 from ...core.errors import StructureError
 from ...core.interpreter import Tracer
-from .arrays import Array, array_of, convert, value_of
-from .dtypes import SCALAR_TYPES, canonicalize_dtype, dtype_of, finfo, iinfo, issubdtype, result_type
+from .arrays import INSTANCES, Array, WeakArray, array_of, convert, value_of
+from .dtypes import (
+    SCALAR_TYPES,
+    canonicalize_dtype,
+    cast,
+    check_integer,
+    dtype_of,
+    finfo,
+    iinfo,
+    issubdtype,
+    promote_types,
+    result_type,
+)
 from .indices import GREATEST, LEAST
 from .keywords import in_order
 from .lifting import lift
@@ -34,16 +46,30 @@ def array(
     object: Any, dtype: Any = None, copy: bool | None = True, order: Any = "K", ndmin: int = 0, **options: Any
 ) -> Any:
     """Make an array of its own from an array, a number or nested sequences of them."""
+    if type(object) is WeakArray and dtype is None and not ndmin:
+        return object
     value = value_of(object)
     if value is None:
         raise StructureError("None is no value for an array", hint="jnp.nan, say")
+    if dtype is None and type(value) in (list, tuple):
+        parts = pytree.leaves(value)
+        if not all(type(part) in SCALARS for part in parts):
+            dtype = result_type(*parts)
+            value = pytree.map(
+                lambda part: cast(part if hasattr(part, "dtype") else np.asarray(part), dtype), value
+            )
+    if type(value) is int and dtype is None:
+        check_integer(value, dtype_of(0))
     if dtype is None and not ndmin and (type(value) in SCALARS or isinstance(value, Tracer)):
         return array_of(value)  # weak if it was
     if dtype is not None:
         dtype = canonicalize_dtype(value_of(dtype))
         if hasattr(value, "dtype"):
             return convert(fnp.array(value, ndmin=ndmin), dtype)
-    return array_of(fnp.array(value, dtype, ndmin=ndmin))
+    made = fnp.array(value, dtype, ndmin=ndmin)
+    if type(made) is np.ndarray and made.dtype == np.int64 and made.size and type(value) in (list, tuple):
+        check_integer(int(max(made.max(), -1 - made.min())), dtype_of(0))
+    return array_of(made)
 
 
 def asarray(
@@ -51,7 +77,7 @@ def asarray(
     out_sharding: Any = None,
 ) -> Any:  # fmt: skip
     """Make an array; what is one is returned. NumPy's arrays are copied, since they may be written into."""
-    if type(a) is Array and (dtype is None or a.dtype == canonicalize_dtype(value_of(dtype))):
+    if type(a) in INSTANCES and (dtype is None or a.dtype == canonicalize_dtype(value_of(dtype))):
         return a
     return array(a, dtype)
 
@@ -66,15 +92,18 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return list(lift(fnp.meshgrid)(*xi, copy=copy, sparse=sparse, indexing=indexing))
 
 
-class OpenGrid:
-    """`jnp.ogrid[…]`: coordinates along each axis of a grid."""
+class Indexed:
+    """What gives arrays for an index in brackets, such as `jnp.ogrid` and `jnp.r_`."""
+
+    def __init__(self, made: Any):
+        self.made = made
 
     def __getitem__(self, key: Any) -> Any:
-        found = np.ogrid[value_of(key)]
-        return [array_of(x) for x in found] if isinstance(found, tuple) else array_of(found)
+        found = array_of(self.made[value_of(key)])
+        return list(found) if type(found) is tuple else found
 
 
-ogrid = OpenGrid()
+ogrid, mgrid, r_, c_ = map(Indexed, (np.ogrid, np.mgrid, fnp.r_, fnp.c_))
 
 
 def unravel_index(indices: Any, shape: Any) -> Any:
@@ -199,8 +228,9 @@ concatenate, stack, hstack, vstack, dstack = map(
 empty = lift(fnp.zeros)  # as there
 
 __all__ = [
-    *SCALAR_TYPES, *CONSTANTS, *KINDS, "array", "asarray", "astype", "concatenate", "convolve", "copy", "correlate",
-    "dstack", "einsum", "empty", "empty_like", "finfo", "frombuffer", "fromfile", "fromstring", "full_like", "hstack",
-    "iinfo", "issubdtype", "linspace", "load", "meshgrid", "ndarray", "object_", "ogrid", "ones_like", "repeat",
-    "result_type", "save", "savez", "stack", "take", "unravel_index", "vstack", "zeros_like",
+    *SCALAR_TYPES, *CONSTANTS, *KINDS, "array", "asarray", "astype", "c_", "concatenate", "convolve", "copy",
+    "correlate", "dstack", "einsum", "empty", "empty_like", "finfo", "frombuffer", "fromfile", "fromstring",
+    "full_like", "hstack", "iinfo", "issubdtype", "linspace", "load", "meshgrid", "mgrid", "ndarray", "object_",
+    "ogrid", "ones_like", "promote_types", "r_", "repeat", "result_type", "save", "savez", "stack", "take",
+    "unravel_index", "vstack", "zeros_like",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...core.errors import ImmutableError, ShapeError, UnsupportedError
+from . import updates  # noqa: F401  (which gives arrays `at`)
 from .arrays import Array, array_of, value_of
 from .dtypes import issubdtype, result_type
 from .lifting import lift

@@ -17,7 +17,7 @@ from ...core.interpreter import Tracer
 from ...core.surface import is_object
 from ...transforms.linear_function import LinearFunction
 from . import trees
-from .arrays import Array, array_of, value_of
+from .arrays import Array, array_of, strengthen, value_of
 from .dtypes import NARROW, ScalarKind
 from .keywords import KEYWORDS, Keywords
 
@@ -161,8 +161,22 @@ def on_values(function: Any) -> Any:
     return on_values_
 
 
+def on_strong_arrays(function: Any) -> Any:
+    """Return a user's function as one with arrays for weak ones among its results: what goes round in loops, and what
+    comes out of branches, has one dtype."""
+    seen = on_arrays(function)
+    if not callable(function):
+        return function
+
+    @named_as(function)
+    def on_strong_arrays_(*args: Any, **kwargs: Any) -> Any:
+        return map_tree(strengthen, seen(*args, **kwargs))
+
+    return on_strong_arrays_
+
+
 def lift_program(
-    function: Callable[..., Any], see: Callable[[Any], Callable[..., Any]] = on_arrays
+    function: Callable[..., Any], see: Callable[[Any], Callable[..., Any]] = on_strong_arrays
 ) -> Callable[..., Any]:
     """Return a function of this library that calls functions of the user's on arrays, such as a loop, for arrays. Its
     annotations say which arguments are called: one may be a module, which is a node of pytrees as well."""
@@ -177,7 +191,7 @@ def lift_program(
         if kwargs:
             kwargs = keywords.translate(given, kwargs)
         given = [
-            see(a) if called_here or is_function(a) else lift_functions(a)
+            see(a) if called_here or is_function(a) else map_tree(strengthen, lift_functions(a))
             for a, called_here in zip_longest(given, places[: len(given)], fillvalue=False)
         ]
         return call(*given, **{n: see(v) if n in called or is_function(v) else v for n, v in kwargs.items()})
@@ -201,5 +215,5 @@ def is_function(value: Any) -> bool:
 def lift_functions(value: Any) -> Any:
     """Return a list of functions, such as the branches of a `switch`, as functions of arrays."""
     if type(value) in (list, tuple) and value and all(map(is_function, value)):
-        return type(value)(map(on_arrays, value))
+        return type(value)(map(on_strong_arrays, value))
     return value

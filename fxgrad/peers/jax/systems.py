@@ -14,7 +14,7 @@ from .dtypes import result_type
 from .lifting import lift
 from .numpy import asarray
 
-__all__ = ["cho_factor", "cholesky", "inv", "solve", "solve_triangular", "sqrtm"]
+__all__ = ["cho_factor", "cho_solve", "cholesky", "inv", "solve", "solve_triangular", "sqrtm"]
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -28,6 +28,11 @@ def cho_factor(
 ) -> tuple[Any, bool]:
     """Return the factor, and which it is, for `cho_solve`."""
     return cholesky(a, lower), lower
+
+
+def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """Return x with ax = b for the factor of a, which is NaN where that is."""
+    return solve_by_factor(c_and_lower, b, check_finite=False)
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:

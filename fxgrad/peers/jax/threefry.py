@@ -23,7 +23,7 @@ from ...core.surface import SurfaceObject
 from ...transforms.jit import jit
 from .arrays import INSTANCES, Array, array_of, value_of
 from .devices import OnDevice
-from .dtypes import finfo, is_wide, prng_key
+from .dtypes import check_integer, finfo, is_wide, prng_key
 
 WORD = np.dtype(np.uint32)
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -238,6 +238,12 @@ def split(key: Any, num: Any = 2) -> Any:
 
 def fold_in(key: Any, data: Any) -> Any:
     """Return the child of a key for an integer of 32 bits."""
+    if np.ndim(data):
+        raise ShapeError(
+            "jax.random.fold_in: an integer has no axes", hint="jax.vmap(jax.random.fold_in, (None, 0))"
+        )
+    if type(data) is int:
+        check_integer(data, np.uint32)
     return like_key(key, fold_words(words_of(key, "fold_in"), value_of(data)))
 
 
