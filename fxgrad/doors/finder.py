@@ -98,7 +98,7 @@ def open_door(door: Door, distribution: Distribution | None = None) -> Opening:
         )
     finder = DoorFinder(door, distribution)
     sys.meta_path.insert(0, finder)
-    door.set_open(True)
+    door.is_open = True
     return Opening(finder)
 
 
@@ -108,7 +108,7 @@ def close_door(door: Door) -> None:
     if finder is None:
         return
     sys.meta_path.remove(finder)
-    door.set_open(False)
+    door.is_open = False
     door.disclaim()
     for name in loaded_modules(door):
         del sys.modules[name]

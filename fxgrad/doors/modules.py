@@ -98,10 +98,6 @@ class Door:
                 tree.setdefault(name, made)
         return tree.get(name)
 
-    def set_open(self, is_open: bool) -> None:
-        """Note whether the door is open: what a library's programs mean otherwise holds as long."""
-        self.is_open = is_open
-
     def names_elsewhere(self, name: str) -> list[str]:
         """Return the names of a module of the library's that are elsewhere here."""
         names = self.layout.get(name, "")

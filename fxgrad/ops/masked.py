@@ -86,19 +86,6 @@ def densify(ct: Any) -> Any:
     return ct.densify() if type(ct) is Masked else ct
 
 
-class Convention:
-    """Whether masked cotangents keep their support on the way back, for the whole process. Programs that were written
-    for a library which has none get that library's derivatives without: 0·∞ is NaN also where a `where` has left out
-    the entry."""
-
-    keeps_support = True
-
-
-def pass_on(ct: Any) -> Any:
-    """Return a cotangent as it goes on to the next rule."""
-    return ct if Convention.keeps_support else densify(ct)
-
-
 def add_cotangents(a: Any, b: Any) -> Any:
     """Add two cotangents of one value; the sum is masked if both are."""
     if type(a) is Masked and type(b) is Masked:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.aval import Aval, is_differentiable
 from ..core.graph import Graph, Literal
-from .masked import add_cotangents, pass_on
+from .masked import add_cotangents
 
 
 def transpose_call(graph: Graph, operands: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
@@ -63,7 +63,6 @@ def transpose_graph(graph: Graph, known: Sequence[Any], count: int, cts: Sequenc
         operands = [operand(a) for a in equation.inputs]
         if floating and not any(is_differentiable(a.aval.dtype) for a in equation.outputs):
             continue
-        incoming = list(map(pass_on, incoming))
         ct = incoming if primitive.multiple_results else incoming[0]
         for atom, result in zip(equation.inputs, primitive.transpose(ct, operands, equation.params)):
             accumulate(atom, result)

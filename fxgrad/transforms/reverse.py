@@ -24,7 +24,7 @@ from ..core.interpreter import CURRENT, Interpreter, PrimalTracer, is_plain
 from ..core.pullback import PullbackRule
 from ..core.snapshot import Snapshots
 from ..core.surface import release
-from ..ops.masked import Masked, add_cotangents, pass_on
+from ..ops.masked import Masked, add_cotangents
 
 
 class ReverseTracer(PrimalTracer):
@@ -261,7 +261,7 @@ def backward(
             if node[1] is not None and type(ct) in PLAIN:
                 results = node[1](ct, node[2])
             else:
-                results = node[4].pull(pass_on(ct), *node[2])
+                results = node[4].pull(ct, *node[2])
             index, latest = 0, None
             for parent in node[3]:  # without zip, which costs more than this loop
                 result = results[index]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,7 +180,7 @@ def vmap(
         fun: a function of pytrees of arrays.
         in_axes: the axis of each argument to map over: an int, None (not mapped), or a tuple with one entry for
             every positional argument, each a pytree prefix of it. Axes may be negative. Keyword arguments are
-            mapped over axis 0. What is not mapped may also be a function, a text or an `fx.Ref`;
+            mapped over axis 0. What is not mapped may be anything, such as a function, a text or an `fx.Ref`;
             what the function writes into a `Ref` that is mapped over is written into its entries.
         out_axes: where the mapped axis goes in the results: a pytree prefix of them; None for results that do
             not depend on the mapped arguments.
@@ -257,7 +258,7 @@ def vmap(
             ensure_distinct([*filter(is_reference, leaves)], "vmap")
             leaves = [refs[i].value if i in refs else v for i, v in enumerate(leaves)]
         read = admit_or_float0
-        if None in axes:  # what is not mapped may be a function or a text
+        if None in axes:  # what is not mapped may be anything
             places = iter(axes)
             read = lambda v, name: v if next(places) is None and is_opaque(v) else admit_or_float0(v, name)  # noqa: E731
         leaves = admit_arguments("vmap", leaves, structure, True, read)
@@ -354,11 +355,11 @@ def vmap(
 
 
 def is_opaque(value: Any) -> bool:
-    """Whether a value is a function, a text or a reference: no array."""
+    """Whether a value is no array and no number: a function, a text, a dtype, a reference, an object of the user's."""
     return (
-        isinstance(value, str | bytes)
+        isinstance(value, type | np.dtype)
         or is_reference(value)
-        or (callable(value) and not hasattr(value, "dtype"))
+        or not (isinstance(value, Number) or hasattr(value, "shape") or hasattr(value, "__array__"))
     )
 
 

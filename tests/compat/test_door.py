@@ -107,7 +107,9 @@ def test_packages_of_operations_in_c_plus_plus_are_imported_as_if_their_library_
     program = """
 import fxgrad.compat
 fxgrad.compat.install()
+import multiprocessing
 import torch, torch.library, torch._custom_ops, torch.onnx
+multiprocessing.connection.Connection  # is there as soon as torch is
 from torch.jit.annotations import BroadcastingList2
 from torch.onnx.symbolic_helper import parse_args
 
@@ -146,6 +148,27 @@ except KeyError:
         "'_OpNamespace' 'vision' object has no attribute 'nms'",
         "caught",
     ]
+
+
+def test_recursive_filters_of_torchaudio_are_computed_without_its_library():
+    program = """
+import fxgrad.compat
+fxgrad.compat.install()
+import torch
+
+torch.ops.load_library("torchaudio/lib/_torchaudio.so")
+print(torch.ops._torchaudio.cuda_version(), torch.ops._torchaudio.is_align_available(), torch._C._is_tracing())
+x, coefficients = torch.rand(2, 2, 9), torch.tensor([[0.5, -0.3, 1.0], [0.0, 0.2, 1.0]])
+padded = torch.zeros(2, 2, 11)
+torch.ops.torchaudio._lfilter_core_loop(x, coefficients, padded)
+print(torch.allclose((padded.unfold(2, 3, 1) * coefficients[:, None]).sum(-1), x))
+x, driven, before, y = torch.rand(2, 6), torch.rand(2, 6), torch.rand(2, 1), torch.rand(2, 1)
+out = torch.zeros(2, 6)
+torch.ops.torchaudio._overdrive_core_loop(x, driven, before[:, 0], y[:, 0], out)
+y = torch.cat([y, (out - x / 2) / 0.75], 1)
+print(torch.allclose(y[:, 1:] - 0.995 * y[:, :-1], torch.cat([before, driven], 1).diff(), atol=1e-5))
+"""
+    assert output(program).splitlines() == ["None False False", "True", "True"]
 
 
 def test_what_is_absent_says_so_when_it_is_used():

@@ -197,6 +197,24 @@ print(round(float(jax.grad(lambda a: limit(lambda a, x: 0.5 * (x + a / x), a, a)
     assert output(text).split("\n")[:2] == ["[-0.697, 1.987]", "0.25"]
 
 
+@pytest.mark.parametrize(
+    "count",
+    ["3", "np.int64(3)", "np.array(3)", "jnp.array(3)", "jax.lax.fori_loop(0, 3, lambda i, c: c + 1, 0)"],
+)
+def test_a_rule_agrees_with_its_function_in_dtypes_of_arrays(count):
+    program = f"""
+import jax, jax.numpy as jnp, numpy as np
+
+@jax.custom_vjp
+def f(x):
+    return jnp.sin(x), {count}
+
+f.defvjp(lambda x: ((jnp.sin(x), jnp.array(3)), x), lambda x, ct: (2 * ct[0],))
+print(jax.grad(lambda x: f(x)[0])(0.5), jax.jit(jax.grad(lambda x: f(x)[0]))(0.5), f(0.5)[1])
+"""
+    assert output(program) == "2.0 2.0 3\n"
+
+
 def test_no_call_writes_into_an_array():
     """Whatever is called with arrays in any place, also in that of NumPy's `out`: they stay what they are. (What
     NumPy takes for the width of a line or the number of turns it changes in place.)"""

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-
-import fxgrad as fx
-import fxgrad.numpy as fnp
-from fxgrad.peers.door.modules import DOORS
 from tests.peers.test_doors import output
 
 START = """
@@ -43,35 +37,6 @@ print(grad(total(pool))(at([1.0, 1.0, 3.0, 2.0])))
         "[nan nan] [ 1. -1.] [nan nan]",
         "[1. 0. 1. 0.]",
     ]
-
-
-def test_what_a_where_leaves_out_is_nan_behind_an_infinite_slope():
-    shown = output(
-        START
-        + """
-def log(x): return jnp.where(x > 0, jnp.log(x), 0.0)
-def loop(x): return lax.scan(lambda c, y: (c + log(y), None), 0.0, x)[0]
-x = at([0.0, 1.0])
-def cond(x): return lax.cond(True, log, log, x)
-for f in (log, jax.jit(log), jax.checkpoint(log), loop, cond, lambda x: jnp.log(x)[1:]):
-    print(grad(total(f))(x), jax.jit(grad(total(f)))(x))
-print(grad(lambda x: total(jnp.sqrt)(x * 0 + 1) + total(log)(x))(jnp.zeros(200_000))[0], jax.vmap(grad(log))(x))
-print(grad(lambda x: total(log)(jnp.where(x > 0, x, 1.0)))(x))
-"""
-    )
-    assert shown.splitlines() == ["[nan  1.] [nan  1.]"] * 6 + ["nan [nan  1.]", "[0. 1.]"]
-
-
-@pytest.mark.parametrize("is_open", [False, True])
-def test_the_convention_holds_while_the_door_is_open(is_open):
-    door = DOORS["jax"]
-    try:
-        door.set_open(is_open)
-        with np.errstate(divide="ignore"):
-            slope = fx.grad(lambda x: fnp.where(x > 0, fnp.log(x), 0.0))(0.0)
-    finally:
-        door.set_open(False)
-    assert np.isnan(slope) == is_open
 
 
 def test_matrices_with_nan_have_nan_for_their_factors():

@@ -39,6 +39,7 @@ closed = jax.make_jaxpr(f)(x)
 assert isinstance(closed, ClosedJaxpr) and isinstance(closed.jaxpr, Jaxpr) and closed.eqns[0].primitive is cube_p
 assert closed.eqns[0].params == {"factor": 2.0} and all(isinstance(v, Var) for v in closed.jaxpr.invars)
 results.append(jax.core.eval_jaxpr(closed.jaxpr, closed.consts, x)[0])
+assert closed.eqns[0].primitive.get_bind_params(closed.eqns[0].params) == {"factor": 2.0}  # bind(*inputs, **params)
 for r in results:
     print(*jnp.ravel(r).tolist())
 """

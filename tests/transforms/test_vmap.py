@@ -27,6 +27,21 @@ def test_it_is_the_loop():
     same(fx.vmap(model)(M, N), loop(model, M, N))
 
 
+class Settings:
+    power = 2
+
+
+@pytest.mark.parametrize(
+    "settings", [Settings, Settings(), np.sin, "square", np.float32, np.dtype(int), fnp.bfloat16, {1}]
+)
+def test_what_is_not_mapped_may_be_any_object(settings):
+    def function(x, given):
+        assert given is settings
+        return x**2
+
+    same(fx.vmap(function, in_axes=(0, None))(M, settings), M**2)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
 def test_axes(axis):
     cube = rng.normal(size=(2, 3, 4))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 from .._core.operation_names import OpNamespace
@@ -40,13 +41,17 @@ def find_cache() -> str:
     return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(above, "torch")))
 
 
-def load_library(path: str) -> None:
-    """Refuse to load a library of operations, as where its file is damaged: packages do without, then.
+def load_library(path: str | os.PathLike[str]) -> None:
+    """Define the operations of torchaudio's library, which that package cannot do without, in its place.
 
     Raises:
-        OSError: always.
+        OSError: it is another library. Packages do without it, as where its file is damaged.
     """
-    raise OSError(f"{path}: there is no library of C++ below this surface")
+    if Path(path).stem not in ("_torchaudio", "libtorchaudio"):
+        raise OSError(f"{path}: there is no library of C++ below this surface")
+    from . import audio
+
+    audio.define()
 
 
 def answer(name: str) -> Any:
@@ -74,6 +79,9 @@ ANSWERS = {
     "torch._C._disabled_torch_function_impl": call_plainly,
     "torch._C._nn._parse_to": parse_to,
     "torch._C._get_tracing_state": do_nothing,
+    "torch._C._is_tracing": deny,
+    "torch._C._jit_set_profiling_executor": deny,  # these return what was set before
+    "torch._C._jit_set_profiling_mode": deny,
     "torch._C._log_api_usage_once": do_nothing,
     "torch._dynamo.is_dynamo_supported": deny,
     "torch.hub.HASH_REGEX": re.compile(r"-([a-f0-9]*)\."),  # of the checksum in the name of a file

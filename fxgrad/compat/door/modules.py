@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing.connection  # noqa: F401 (torch loads it, and packages use it without an import)
 import sys
 from importlib import import_module
 from pathlib import Path

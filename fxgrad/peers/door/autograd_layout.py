@@ -54,10 +54,6 @@ LACKING = {
 UNLISTED: frozenset[str] = frozenset()
 
 
-def set_conventions(is_open: bool) -> None:
-    """Change nothing: conventions are those of this library."""
-
-
 def load_lifts() -> Mapping[str, Callable[[Any], Any]]:
     """Return how names of this library are seen: as they are."""
     return {}

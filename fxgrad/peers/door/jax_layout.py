@@ -216,13 +216,6 @@ MACHINERY = """
 UNLISTED = frozenset(f"jax.{path}" for path in MACHINERY.split())
 
 
-def set_conventions(is_open: bool) -> None:
-    """Let derivatives be NaN where JAX's are while the door is open: zeros of a `where` are numbers there."""
-    from ...ops.masked import Convention
-
-    Convention.keeps_support = not is_open
-
-
 def load_lifts() -> Mapping[str, Callable[..., Any]]:
     """Return how names of this library are seen, by the words of the table."""
     from ..jax import places  # noqa: F401  (which gives arrays methods)

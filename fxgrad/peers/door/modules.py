@@ -78,14 +78,10 @@ class PeerDoor(Door):
         self.install = f'{LIBRARY}.install("{tables.LIBRARY}")'
         self.mirrors, self.layout = tables.MIRRORS, dict.fromkeys(tables.MIRRORS, "") | tables.ELSEWHERE
         self.absent, self.lacking, self.unlisted = tables.ABSENT, tables.LACKING, tables.UNLISTED
-        self.load_lifts, self.set_conventions = tables.load_lifts, tables.set_conventions
+        self.load_lifts = tables.load_lifts
         self.inventory_file = Path(__file__).with_name(f"{tables.LIBRARY}_inventory.txt")
         self.made: dict[str, Mirror] = {}
         super().__init__()
-
-    def set_open(self, is_open: bool) -> None:
-        super().set_open(is_open)
-        self.set_conventions(is_open)
 
     def find_own(self, name: str) -> Any:
         """Find the module of ours for a path of the library's: None if the table has none."""

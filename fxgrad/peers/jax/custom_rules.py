@@ -14,8 +14,8 @@ from ...core.surface import is_object
 from ...transforms.custom import jvp_vjp as here
 from ...transforms.custom import symbolic_zeros as here_zeros
 from .arrays import Array, array_of
-from .dtypes import cast, dtype_of
-from .programs import as_array, lift_transform, narrow_leaf, on_arrays, results_of
+from .dtypes import canonicalize_dtype, cast, dtype_of
+from .programs import as_array, lift_transform, narrow_leaf, narrow_tree, on_arrays, results_of
 
 __all__ = ["custom_gradient", "custom_jvp", "custom_vjp", "zero_from_primal"]
 
@@ -47,6 +47,7 @@ class OnArrays:
 
     nondiff_positions: Any
     compares_results = False  # a program may see how often its function is called
+    dtype_of_result = staticmethod(canonicalize_dtype)  # of a Python number as of an array
 
     def __init__(self, fun: Callable[..., Any], *args: Any, **options: Any):
         super().__init__(self.see_arrays(fun), *args, **options)  # type: ignore[call-arg]
@@ -55,17 +56,15 @@ class OnArrays:
         self, function: Callable[..., Any], leading: bool = False, see: Callable[[Any], Any] = number_as_array
     ) -> Callable[..., Any]:
         """Return a function whose arguments are arrays, numbers as well, unless they are not differentiated: these are
-        at their own places, or all `leading`."""
+        at their own places, or all `leading`. NumPy's arrays that it returns get dtypes that arrays may have."""
 
         @wraps(function, updated=())
         def called(*args: Any, **kwargs: Any) -> Any:
             fixed = self.nondiff_positions
             if leading:
                 fixed = range(len(fixed))
-            return function(
-                *[a if i in fixed else pytree.map(see, a, is_leaf=is_object) for i, a in enumerate(args)],
-                **kwargs,
-            )
+            seen = [a if i in fixed else pytree.map(see, a, is_leaf=is_object) for i, a in enumerate(args)]
+            return narrow_tree(function(*seen, **kwargs))
 
         return called
 

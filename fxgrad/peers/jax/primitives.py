@@ -109,9 +109,9 @@ class Primitive:
         self.house.effectful = True
         return abstract_eval
 
-    def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Return functions among the parameters, of which there are none, and the parameters."""
-        return [], params
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters with which `bind` is called."""
+        return params
 
     def lack(self, rule: str, hint: str, kind: type[Exception] = UnsupportedError) -> NoReturn:
         """Raise the error for a rule that is missing."""

@@ -6,7 +6,7 @@ Like `custom`, they call a function of pytrees as one operation on flat values.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, update_wrapper, wraps
 from operator import is_not
 from types import MethodType
@@ -129,7 +129,7 @@ class Application:
     def flatten_rule_result(self, what: str, primals: Sequence[Any], result: Any) -> list[Any]:
         """Flatten the result that a rule gives; raise unless it is like the function's own."""
         ys = self.admit_result(result)
-        found = self.out_structure, [Aval(aval.shape, aval.dtype) for aval in map(aval_of, ys)]
+        found = self.out_structure, self.strong_avals(map(aval_of, ys))
         options = [key_of(v) for v in self.static if v is None or isinstance(v, str | int | float | complex)]
         key = self.structure, tuple(map(aval_of, primals)), tuple(options)
         if self.custom.compares_results and self.custom.result_cache.get(key) != found:
@@ -152,7 +152,11 @@ class Application:
             avals = stage(flat_fun, list(map(aval_of, primals)), self.name, sites=False).out_avals
         except Exception:  # whatever becomes of a function that gets none
             return None
-        return flat_fun.out_structure, [Aval(a.shape, a.dtype) for a in avals]
+        return flat_fun.out_structure, self.strong_avals(avals)
+
+    def strong_avals(self, avals: Iterable[Aval]) -> list[Aval]:
+        """Return avals of results as those of arrays."""
+        return [Aval(a.shape, self.custom.dtype_of_result(a.dtype)) for a in avals]
 
     def jvp(
         self, rule: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
@@ -269,6 +273,11 @@ class CustomFunction(Generic[P, R]):
 
     __name__: str
     application: type[Application] = Application
+
+    @staticmethod
+    def dtype_of_result(dtype: Any) -> Any:
+        """Return the dtype in which a result of a rule has to agree with the function's."""
+        return dtype
 
     @api_boundary
     def __init__(
