@@ -155,7 +155,7 @@ silu_slope = elementwise(
 def softplus_kernel(xp: Any) -> Any:
     def kernel(x: Any) -> Any:
         x = as_floating(xp, x)
-        if kind_of(x.dtype) == "c":
+        if is_complex(x):
             right = x.real > 0
             y = xp.log1p(xp.exp(xp.where(right, -x, x))) + xp.where(right, x, 0)
             return y - 2j * np.pi * xp.round(y.imag / (2 * np.pi))  # the principal value

@@ -91,9 +91,16 @@ def converts_half() -> bool:
 
 
 def widen(x: Value) -> Value:
-    """Convert half precision to float32."""
-    if x.type.element == "half":
+    """Convert half precision to float32. The processor converts whole registers, whose other numbers may raise
+    exceptions: of a single one, the bits are taken apart."""
+    if x.type.element == "half" and x.type.width > 1:
         return x.function.cast("fpext", x, x.type.of("float"))
+    if x.type.element == "half":
+        bits = x.function.cast("zext", x.bits_as("i16"), x.type.of("i32"))
+        size = (bits & 0x7FFF) << 13
+        is_finite = (bits & 0x7C00) < 0x7C00
+        finite = (size.bits_as("float") * 2.0**112).bits_as("i32")
+        return (is_finite.select(finite, size | 0x7F800000) | ((bits & 0x8000) << 16)).bits_as("float")
     bits = x.function.cast("zext", x.bits_as("i16"), x.type.of("i32"))
     return (bits << 16).bits_as("float")
 
