@@ -207,17 +207,21 @@ class Fusion:
     def find_place(self, given: Equation) -> tuple[Equation, Kind | None]:
         """Return an equation, which may read copies now, and the kind of group that it joins, or None. Groups are
         carried out that stand in its way, after which it may fit into another."""
-        e = self.with_copies(given)
+        e, is_new = self.with_copies(given), True
         while (kind := self.kind_of(e)) is not None:
             outside = [v for v in sources(e) if v in self.blockers and self.member.get(v) != kind]
-            if not outside and self.admits(e, kind):
+            if outside:
+                self.close(self.blocked_by(outside))
+            elif self.admits(e, kind):
                 break
-            if not outside and e.primitive.computes in MOVES:  # it can wait: alone it is no group
+            elif e.primitive.computes in MOVES:  # it can wait: alone it is no group
                 return e, None
-            if e is not given:  # of what is carried out now, it reads nothing
-                self.readers.subtract(set(sources(e)) - set(sources(given)))
-            self.close(self.blocked_by(outside) if outside else [kind])
-            e = self.with_copies(given)
+            else:
+                if is_new and e is not given:  # it reads other copies, in the next group
+                    self.readers.subtract(set(sources(e)) - set(sources(given)))
+                    e, is_new = given, False
+                self.close([kind])
+            e = self.with_copies(e)
         return e, kind
 
     def with_copies(self, e: Equation) -> Equation:
@@ -267,7 +271,7 @@ class Fusion:
         if reader is None:  # the value is a result
             return False
         if reader.primitive.computes in REDUCTIONS:
-            return True
+            return reader.inputs[0].aval.size > reader.outputs[0].aval.size
         same = len(reader.outputs) == 1 and reader.outputs[0].aval.shape == v.aval.shape
         return same and self.target.is_candidate(reader) and self.target.is_native(reader)
 
@@ -351,7 +355,8 @@ class Fusion:
             for part in components(self.keep_few(group, kind)):
                 self.equations += self.settle(part, kind.native)
         waiting, self.waiting = self.waiting, []
-        for e in waiting:
+        for given in waiting:
+            e = self.with_copies(given)
             self.put(e, self.blocked_by(sources(e)))
 
     def settle(self, group: Sequence[Equation], native: bool) -> Sequence[Equation]:
