@@ -221,7 +221,6 @@ STEPS = [
     lambda a, b: fnp.max(a, axis=-1),
     lambda a, b: a - fnp.sum(b, axis=-1, keepdims=True),
     lambda a, b: b * fnp.max(a, axis=0, keepdims=True),
-    lambda a, b: a / fnp.linalg.norm(b, axis=-1, keepdims=True),
 ]
 
 
