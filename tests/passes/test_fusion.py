@@ -244,7 +244,8 @@ def test_random_graphs(data):
         return values[-4:]
 
     args = [
-        np.arange(1.0, 1 + int(np.prod(s))).reshape(s) % 5 - 2 for s in ((3, 4), (2, 3, 4), (4,), (3, 1), (2, 1, 1))
+        np.arange(1.0, 1 + int(np.prod(s))).reshape(s) % 5 - 2
+        for s in ((3, 4), (2, 3, 4), (4,), (3, 1), (2, 1, 1))
     ]
     with pytest.MonkeyPatch.context() as patch:
         set_sizes(patch, draw(st.sampled_from(["auto", "never"] if HAS_LLVM else ["never"])))

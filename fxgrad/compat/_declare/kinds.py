@@ -97,7 +97,7 @@ NAMES_BY_KINDS: dict[str, dict[str, str]] = {
     },
     "iuf": {
         "": """
-            mvlgamma kthvalue relu relu6 hardtanh threshold poisson_nll_loss 
+            mvlgamma kthvalue relu relu6 hardtanh threshold poisson_nll_loss
             margin_ranking_loss remainder fmod
         """,
         "max_pool2d": "max_pool1d_with_indices max_pool2d_with_indices",
