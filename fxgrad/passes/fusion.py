@@ -9,8 +9,8 @@ visited in order. An equation that fits joins the open group of its shape. A gro
 of it needs its results; such an equation waits until then, and is placed earlier if an equation that would join needs
 its result. So no equation moves before its operands, and groups are as large as possible.
 
-A value that several groups read is computed in each of them if that takes few cheap steps: the differences x[:, None] − y
-are part of the loop over them that gives distances, and of those that give gradients, and are never written.
+A value that several groups read is computed in each of them if that takes few cheap steps: the differences
+x[:, None] − y are part of the loop that gives distances, and of those that give gradients, and are never written.
 
 Only profitable groups are fused: many entries, which are computed in tiles or by machine code, or many operations on
 few entries, which machine code does in the time of two. Equations without machine code form groups of their own, for
