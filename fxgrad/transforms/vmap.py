@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree, source_info
+from ..core.arrays import is_array_like
 from ..core.aval import PLAIN, STRONG, Aval, aval_of, float0
 from ..core.common_errors import advise_number, not_a_function
 from ..core.errors import AxisError, ConcretizationError, StructureError
@@ -359,7 +360,7 @@ def is_opaque(value: Any) -> bool:
     return (
         isinstance(value, type | np.dtype)
         or is_reference(value)
-        or not (isinstance(value, Number) or hasattr(value, "shape") or hasattr(value, "__array__"))
+        or not (isinstance(value, Number) or hasattr(value, "shape") or is_array_like(value))
     )
 
 

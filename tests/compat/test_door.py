@@ -197,7 +197,7 @@ message(__import__, "torch.cuda.nonsense")
 message(lambda: torch.nn.Nonsense)
 message(torch._C._nn.gelu, 3)
 assert not hasattr(torch, "nonsense")
-assert not hasattr(torch._C, "_jit_set_profiling_executor") and not hasattr(torch.export, "ExportedProgram")
+assert not hasattr(torch._C, "_jit_set_texpr_fuser_enabled") and not hasattr(torch.export, "ExportedProgram")
 assert getattr(torch.export, "Dim", None) is None and not hasattr(dist, "shrink_group") and hasattr(dist, "all_reduce")
 assert not hasattr(dist.ReduceOptions, "timeout") and not hasattr(fxgrad.compat.distributed, "rpc")
 assert torch.export.UnflattenedModule is UnflattenedModule  # an annotation, say

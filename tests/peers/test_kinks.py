@@ -64,7 +64,7 @@ def f(x): seen.append("f"); return x * 2
 f.defvjp(lambda x: (seen.append("forward"), (x * 2, None))[1], lambda _, ct: (ct * 3,))
 print(grad(f)(1.0), jax.jit(grad(f))(1.0), seen)
 def g(x): seen.append("g"); return x
-print(jax.jit(g)(1.0), jax.jit(g)(2.0), seen[2:], jax.jit(g, inline=True) is jax.jit(g))
+print(jax.jit(g)(1.0), jax.jit(g)(2.0), seen[2:])
 with jax.debug_nans(True):
     try:
         at([0.0]) / 0.0
@@ -72,4 +72,4 @@ with jax.debug_nans(True):
         print("NaN")
 """
     )
-    assert shown.splitlines() == ["3.0 3.0 ['forward', 'forward']", "1.0 2.0 ['g'] True", "NaN"]
+    assert shown.splitlines() == ["3.0 3.0 ['forward', 'forward']", "1.0 2.0 ['g']", "NaN"]

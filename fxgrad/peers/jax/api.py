@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from types import FunctionType
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -64,25 +65,24 @@ def jit(fun: Any = None, /, **options: Any) -> Any:
         return partial(jit, **options)
     options = {n: v for n, v in options.items() if n not in PLACING and v is not None}
     key = tuple(sorted(options.items()))
-    if type(fun) is not FunctionType or not is_hashable(key):
-        return Jitted(fun, **options)
-    made = fun.__dict__.get(JITTED)
-    if made is None or made.owner is not fun:  # `functools.wraps` has copied it
-        made = fun.__dict__[JITTED] = Made(fun)
-    if key not in made.functions:
-        made.functions[key] = Jitted(fun, **options)
-    return made.functions[key]
+    made = Jitted(fun, **options)
+    if type(fun) is FunctionType and is_hashable(key):
+        kept = fun.__dict__.get(COMPILED)
+        if kept is None or kept.owner() is not fun:  # `functools.wraps` has copied it
+            kept = fun.__dict__[COMPILED] = Compiled(fun)
+        made.share_code(kept.code.setdefault(key, {}))
+    return made
 
 
-class Made:
-    """What `jit` has made of a function, by the options, so that `jit(f)(x)` compiles once: an attribute of the
-    function."""
+class Compiled:
+    """What has been compiled of a function, by the options of `jit`: an attribute of the function, which refers to it
+    weakly. So `jit(f)(x)` compiles once."""
 
     def __init__(self, owner: Any = None):
-        self.owner, self.functions = owner, dict[Any, Any]()
+        self.owner, self.code = (lambda: None) if owner is None else ref(owner), dict[Any, Any]()
 
     def __reduce__(self) -> Any:
-        return Made, ()  # compiled code stays in its process
+        return Compiled, ()  # compiled code stays in its process
 
 
 def is_hashable(value: Any) -> bool:
@@ -94,7 +94,7 @@ def is_hashable(value: Any) -> bool:
     return True
 
 
-JITTED = "_fx_jitted"  # the attribute
+COMPILED = "_fx_compiled"  # the attribute
 
 
 def pmap(fun: Any, axis_name: Any = None, *, in_axes: Any = 0, out_axes: Any = 0, **options: Any) -> Any:

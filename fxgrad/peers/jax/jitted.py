@@ -16,7 +16,7 @@ from ...transforms import jit as jitting
 from ...transforms.assembly import make_assembly, note
 from . import trees
 from .arrays import NEW, Array, array_of
-from .dtypes import DEPENDENT, SINGLE
+from .dtypes import DEPENDENT, SINGLE, is_wide
 from .programs import on_arrays
 from .sharding import place_all
 from .stages import Lowered
@@ -66,6 +66,12 @@ class Jitted(jitting.jit):
         super().__init__(on_arrays(fun), **options)
         self.out_shardings, self.other_cache = out_shardings, Cache(256)
         DEPENDENT.add(self)
+
+    def share_code(self, code: dict[bool, Cache]) -> None:
+        """Take the code of other compiled functions of the same function and options, for each precision."""
+        for on in (False, True):
+            code.setdefault(on, Cache(256))
+        self.cache, self.other_cache = code[is_wide()], code[not is_wide()]
 
     def change_width(self) -> None:
         """Take the code for the other precision: `jax_enable_x64` has changed."""
