@@ -64,6 +64,7 @@ class Array(OnDevice, SurfaceObject, metaclass=ArrayKind):
 
     __slots__ = ("__weakref__", "_fx_sharding", "_fx_value")
     __array_priority__ = 100  # NumPy's arrays leave operators to this one
+    at: Any  # see `updates`
 
     # -- as a surface object ---------------------------------------------------------------------------------------
     @staticmethod

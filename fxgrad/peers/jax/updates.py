@@ -126,4 +126,4 @@ for _name in ("get", "set", "add", "subtract", "multiply", "mul", "divide", "pow
     setattr(IndexedUpdate, _name, make_update(_name))
 
 
-Array.at = property(At, doc="Updated copies: `x.at[index].set(values)`.")  # type: ignore[attr-defined]
+Array.at = property(At, doc="Updated copies: `x.at[index].set(values)`.")
