@@ -267,7 +267,7 @@ def test_what_is_more_than_an_array_of_numbers_is_refused(use):
     for name, value in REFUSED.items():
         if use in OPERANDS and name in NUMBERS:
             continue
-        if use == "vmap" and isinstance(value, str | bytes | set):  # what is not mapped may be anything but an array
+        if use == "vmap" and isinstance(value, str | bytes | set):  # which are handed on
             continue
         with pytest.raises(DTypeError):
             EVERYWHERE[use](value)
