@@ -72,7 +72,7 @@ x.masked_fill(x > 0, v) → torch.where(mask, value, x) → torch.where(x > 0, v
 torch.add(n, n, alpha=1.5) → input.float() → torch.add(n.float(), n, alpha=1.5)
 b - b → a ^ b → b ^ b
 1 - b → ~mask → ~b
--b → x.int() → -b.int()
+-b → x.to(torch.int64) → -b.to(torch.int64)
 n // 0 → divisor.float() → n // torch.tensor(0).float()
 torch.div(x, x, rounding_mode="down") → "floor" → torch.div(x, x, rounding_mode="floor")
 torch.clamp(x) → torch.clamp(x, min=0.0) → torch.clamp(x, min=0.0)
@@ -115,7 +115,7 @@ x.unflatten(0, (3, 2)) → x.unflatten(0, [1, 2]) → x.unflatten(0, [1, 2])
 x.permute(0) → x.permute(1, 0) → x.permute(1, 0)
 v.mT → x.unsqueeze(-1) → v.unsqueeze(-1).mT
 torch.quantile(x, 50) → q=0.5 → torch.quantile(x, 0.5)
-torch.quantile(n, 0.5) → x.float() → torch.quantile(n.float(), 0.5)
+torch.quantile(n, 0.5) → x.to(torch.float32) → torch.quantile(n.to(torch.float32), 0.5)
 torch.kthvalue(n, 4) → k = 1 … 3 → torch.kthvalue(n, 3)
 torch.bincount(x) → x.flatten().long() → torch.bincount(x.flatten().long())
 torch.histc(x, 3, 5, 1) → min=1, max=5 → torch.histc(x, 3, 1, 5)
