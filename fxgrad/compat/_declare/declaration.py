@@ -131,8 +131,8 @@ class Declaration:
     # -- what follows from it ------------------------------------------
     @cached_property
     def kinds(self) -> str:
-        """The kinds of dtypes that it takes."""
-        return KINDS.get(self.name, ALL)[0]
+        """The kinds of dtypes that it takes: a view, which may have the name of another operation, takes all."""
+        return (ALL if self.view else KINDS.get(self.name, ALL))[0]
 
     @cached_property
     def node_name(self) -> str:

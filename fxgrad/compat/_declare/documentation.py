@@ -291,7 +291,7 @@ def describe_errors(op: Any, parameters: Iterable[Parameter], given: str, return
     if any(p.name in ("dim", "dim0") for p in parameters):
         errors.append("IndexError: there is no such dimension.")
     kinds, words = KINDS.get(op.name, ALL)
-    if kinds != ALL[0]:
+    if op.kinds != ALL[0]:
         allowed = join_words(list(dict.fromkeys(KIND_WORDS[kind] for kind in kinds)), "or")
         error = "RuntimeError" if " " in words else "NotImplementedError"
         errors.append(f"{error}: the dtype of `{op.names[0]}` is not {allowed}.")

@@ -54,7 +54,7 @@ from .declaration import Declaration
 from .entry import check_params, inplace_method, make_user_function, take_number, wanted_number
 from .gate import read_operands
 from .handlers import handle_call
-from .kinds import KINDS, takes_dtype
+from .kinds import ALL, KINDS, takes_dtype
 from .observed import run_observed
 from .out import write_out
 from .pattern import make_primitive, share_float_dtype
@@ -102,7 +102,7 @@ class Operation(Declaration):
         by identity: alpha=True is not alpha=1."""
         if self.numbers_together:
             self.check_numbers(values[1:])
-        if self.name in KINDS:
+        if self.kinds != ALL[0]:
             self.check_kinds(values)
         if (
             self.primitive is not None

@@ -9,7 +9,7 @@ from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import expose
 from ..errors import TensorError
-from .arguments import normalize_dim
+from .arguments import as_whole, normalize_dim
 from .declarers import expose_as_method
 from .linalg import check_floating, linalg_matrix_norm
 from .reduction import mean_operand, p_norm
@@ -57,8 +57,9 @@ def nuclear_norm(input: Tensor, dim=(-2, -1), keepdim: bool = False, *, out=None
 @expose()
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
     """The norms of order `pow` of the slices along a dimension; -1 means the norm of all elements."""
-    others = None if dim == -1 else tuple(d for d in range(v.ndim) if d != dim)
-    return norm_values(v, pow, others, dim != -1, None)
+    kept = as_whole(dim)
+    others = None if kept == -1 else tuple(d for d in range(v.ndim) if d != kept)
+    return norm_values(v, pow, others, kept != -1, None)
 
 
 @operation("input other", promote="arithmetic", out=False)
