@@ -123,19 +123,17 @@ class LabelFinder:
         if name not in self.libraries:
             return None
         self.libraries.remove(name)  # who searches asks this finder again
-        spec = importlib.util.find_spec(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.libraries.add(name)  # somebody may only have asked whether it is there
         if spec is None or not hasattr(spec.loader, "exec_module"):
-            self.libraries.add(name)
             return None
         loader: Any = spec.loader
         execute = loader.exec_module
 
         def execute_and_register(module: Any) -> None:
-            try:
-                execute(module)
-            except BaseException:
-                self.libraries.add(name)
-                raise
+            execute(module)
             register(name)
 
         loader.exec_module = execute_and_register
