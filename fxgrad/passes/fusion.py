@@ -176,9 +176,8 @@ class Fusion:
         self.numbers: dict[Any, Kind] = {}  # those among them that have an entry for each row
         self.rules: dict[Kind, RowRules] = {}  # of the groups that work row by row
         self.readers = count_readers(graph)
-        self.users: defaultdict[Any, list[Equation | None]] = defaultdict(
-            list
-        )  # equations that read a variable
+        # The equations that read a variable, and None where it is a result.
+        self.users: defaultdict[Any, list[Equation | None]] = defaultdict(list)
         for e in graph.equations:
             for v in sources(e):
                 self.users[v].append(e)
@@ -229,7 +228,7 @@ class Fusion:
 
     def with_copies(self, e: Equation) -> Equation:
         """Return an equation that reads copies, in an open group, of the values that were not kept."""
-        gone = self.recipes.keys() & set(sources(e))
+        gone = [v for v in dict.fromkeys(sources(e)) if v in self.recipes]  # in an order that does not vary
         for v in gone:
             if self.copies.get(v) not in self.member:
                 made: dict[Any, Any] = {}
